@@ -1,0 +1,1 @@
+"""Runs one attempt of one run: roll out, score, cut into steps, schedule, train, record."""

@@ -1,0 +1,1 @@
+"""REST API, database, live stream, run supervisor and command line."""

@@ -1,0 +1,85 @@
+"""The port of the trainer: what an orchestrator asks of it, and what it gets back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from trainer.contracts.metric import Metric
+from trainer.contracts.sample import TrainSample
+from trainer.contracts.schedule import DpSchedule
+from trainer.contracts.spec import PhaseSpec
+
+Weights = Mapping[str, npt.NDArray[np.float32]]
+"""Whole tensors by their Hugging Face names, e.g. `model.layers.0.self_attn.q_proj.weight`."""
+
+
+class StepStatus(StrEnum):
+    """What became of a step."""
+
+    TRAINED = "trained"
+    SKIPPED_NO_SIGNAL = "skipped:no_signal"
+    """No loss token in the whole step: 0/0 never reaches the optimizer, the LR position stays."""
+    SKIPPED_NON_FINITE = "skipped:non_finite"
+    """Loss or gradient was NaN or infinite: the optimizer did not move, the LR position stays."""
+
+    @property
+    def moved_weights(self) -> bool:
+        return self is StepStatus.TRAINED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepRecord:
+    """What the trainer tells of one step."""
+
+    status: StepStatus
+    global_batch_size: int
+    lr: float
+    """The learning rate that this step used (or would have used, when skipped)."""
+    lr_position_before: int
+    """Position of the LR schedule, in the unit of the phase (`LrUnit`), before and after the step."""
+    lr_position_after: int
+    train_s: float
+    """Wall time from the first micro-batch to the end of the optimizer's update."""
+    micro_batch_s: tuple[tuple[float, ...], ...]
+    """Measured seconds of forward and backward by dp_rank and micro-batch; 0 for a dummy that was skipped."""
+    metrics: Mapping[str, Metric]
+    """`train/…` values reduced over all ranks and micro-batches."""
+
+
+class TrainerError(Exception):
+    """The trainer cannot go on: a rank died or raised. The first cause comes first in the message."""
+
+
+class PolicyTrainer(Protocol):
+    """A policy under training, however many processes it takes.
+
+    start_phase ──► train ──► weights ──► train ──► …        close
+                     ▲                     │
+                     └── one iteration ◄───┘
+    """
+
+    def hf_config(self) -> Mapping[str, Any]:
+        """The model's Hugging Face config.json, for an engine that shall run the same model."""
+        ...
+
+    def start_phase(self, phase: PhaseSpec) -> None:
+        """Begin to optimise something else: the weights stay, optimizer state and LR position begin anew."""
+        ...
+
+    def train(self, *, samples: Sequence[TrainSample], schedule: DpSchedule) -> list[StepRecord]:
+        """Train the steps of one iteration, in order; `schedule` points into `samples`. One record for each step."""
+        ...
+
+    def weights(self) -> Weights:
+        """The policy as it is now, gathered from all tensor- and pipeline-parallel ranks."""
+        ...
+
+    def close(self) -> None:
+        """End all processes of the trainer. Safe to call twice."""
+        ...

@@ -1,4 +1,4 @@
-"""A metric is a typed value that knows how to reduce: the reduction is declared with it, never guessed from its name."""
+"""A metric is a typed value that knows how to reduce: the reduction is declared with it, never guessed."""
 
 from __future__ import annotations
 

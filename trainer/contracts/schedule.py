@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 
 from trainer.contracts.certificate import Certificate
 
@@ -163,7 +163,7 @@ def dp_schedule_problems(schedule: DpSchedule, *, lengths: Sequence[int], token_
 
 
 def _misplaced(placed: Sequence[int], num_samples: int) -> str:
-    twice = sorted({a for a, b in zip(placed, placed[1:], strict=False) if a == b})
+    twice = sorted({a for a, b in pairwise(placed) if a == b})
     missing = sorted(set(range(num_samples)) - set(placed))
     unknown = sorted(set(placed) - set(range(num_samples)))
     return f"each sample must be placed exactly once: twice {twice}, missing {missing}, unknown {unknown}"

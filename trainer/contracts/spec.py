@@ -11,7 +11,7 @@ from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 
-from trainer.contracts.text_model import TextModel
+from trainer.contracts.text_model import FieldError, TextModel
 
 NonNegativeFraction: TypeAlias = Annotated[float, Field(ge=0.0, lt=1.0)]
 
@@ -35,14 +35,18 @@ class ScratchModelSpec(TextModel):
     @model_validator(mode="after")
     def _heads_divide(self) -> Self:
         if self.hidden_size % self.num_attention_heads:
-            raise ValueError(
+            raise FieldError(
                 f"hidden_size={self.hidden_size} is not a multiple of num_attention_heads={self.num_attention_heads}; "
-                "change one of them"
+                "change one of them",
+                "hidden_size",
+                "num_attention_heads",
             )
         if self.num_attention_heads % self.num_query_groups:
-            raise ValueError(
+            raise FieldError(
                 f"num_attention_heads={self.num_attention_heads} is not a multiple of "
-                f"num_query_groups={self.num_query_groups}; change one of them"
+                f"num_query_groups={self.num_query_groups}; change one of them",
+                "num_attention_heads",
+                "num_query_groups",
             )
         return self
 
@@ -80,10 +84,16 @@ class ParallelismSpec(TextModel):
         if self.num_ranks is None or self.num_ranks == self.world_size:
             return self
         if self.num_ranks % self.dp:
-            raise ValueError(f"dp={self.dp} does not divide num_ranks={self.num_ranks}; change dp or num_ranks")
-        raise ValueError(
+            raise FieldError(
+                f"dp={self.dp} does not divide num_ranks={self.num_ranks}; change dp or num_ranks", "dp", "num_ranks"
+            )
+        raise FieldError(
             f"dp × tp × pp = {self.dp} × {self.tp} × {self.pp} = {self.world_size} but num_ranks={self.num_ranks}; "
-            "make them equal or leave num_ranks out"
+            "make them equal or leave num_ranks out",
+            "dp",
+            "tp",
+            "pp",
+            "num_ranks",
         )
 
 
@@ -113,9 +123,11 @@ class LrScheduleSpec(TextModel):
         if self.style == "constant":
             return self
         if self.decay is None:
-            raise ValueError(f"style={self.style!r} needs decay: the position, in {self.unit}, where the decay ends")
+            raise FieldError(
+                f"style={self.style!r} needs decay: the position, in {self.unit}, where the decay ends", "decay"
+            )
         if self.decay <= self.warmup:
-            raise ValueError(f"decay={self.decay} must be greater than warmup={self.warmup}")
+            raise FieldError(f"decay={self.decay} must be greater than warmup={self.warmup}", "decay", "warmup")
         return self
 
 
@@ -171,12 +183,17 @@ class TrainerSpec(TextModel):
 
     @model_validator(mode="after")
     def _layout_fits_model(self) -> Self:
-        if isinstance(self.model, ScratchModelSpec):
-            _refuse_layout(self.model, self.parallelism)
+        check_layout(self.model, self.parallelism)
         return self
 
 
-def _refuse_layout(model: ScratchModelSpec, parallelism: ParallelismSpec) -> None:
+def check_layout(model: ModelSpec, parallelism: ParallelismSpec) -> None:
+    """Raise a FieldError when the model cannot be cut as the layout asks.
+
+    A Hugging Face model is not judged here: its shape is known when its config.json is read.
+    """
+    if not isinstance(model, ScratchModelSpec):
+        return
     for axis, size, field, count in (
         ("tp", parallelism.tp, "num_attention_heads", model.num_attention_heads),
         ("tp", parallelism.tp, "num_query_groups", model.num_query_groups),
@@ -184,7 +201,9 @@ def _refuse_layout(model: ScratchModelSpec, parallelism: ParallelismSpec) -> Non
         ("pp", parallelism.pp, "num_layers", model.num_layers),
     ):
         if count % size:
-            raise ValueError(
+            raise FieldError(
                 f"parallelism.{axis}={size} does not divide model.{field}={count}; "
-                f"lower parallelism.{axis} or change model.{field}"
+                f"lower parallelism.{axis} or change model.{field}",
+                f"parallelism.{axis}",
+                f"model.{field}",
             )

@@ -1,4 +1,6 @@
-"""The base of everything that crosses a text edge (YAML, JSON, HTTP, database JSON)."""
+"""The base of everything that crosses a text edge (YAML, JSON, HTTP, database JSON), and its cross-field error."""
+
+from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict
 
@@ -14,3 +16,17 @@ class TextModel(BaseModel):
         # Docstrings under fields become the descriptions in the OpenAPI document and the JSON schema.
         use_attribute_docstrings=True,
     )
+
+
+class FieldError(ValueError):
+    """Fields that are right one by one and wrong together. Pydantic keeps it as the error's `ctx["error"]`.
+
+    `fields` are dotted paths from the model whose validator raised it: `FieldError("...", "tp", "model.num_layers")`.
+    """
+
+    def __init__(self, message: str, *fields: str) -> None:
+        super().__init__(message)
+        self.fields = fields
+
+    def __reduce__(self) -> tuple[type[FieldError], tuple[str, ...]]:
+        return FieldError, (str(self), *self.fields)

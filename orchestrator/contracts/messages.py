@@ -1,0 +1,221 @@
+"""What a driver and the server say to each other.
+
+    AttemptLaunch   server → driver, as the environment variable SWELL_ATTEMPT of the Ray job
+    StepsBatch      driver → POST /api/v1/runs/{id}/steps:batch
+    EventsBatch     driver → POST /api/v1/runs/{id}/events:batch
+    StateReport     driver → POST /api/v1/runs/{id}/state
+    Heartbeat       driver → POST /api/v1/runs/{id}/heartbeat
+    IngestAnswer    server → driver, the answer to each of them
+
+Every message names its attempt, which fences off writers of older attempts (409). The first three go through the
+driver's journal, so that they may arrive late or twice; the server takes each (run, attempt, step) once.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Any, Literal, Self, TypeAlias
+
+from pydantic import AwareDatetime, Field, NonNegativeFloat, NonNegativeInt, PositiveInt, StrictInt, model_validator
+
+from orchestrator.contracts.run_spec import Balance, Name, RunSpec
+from trainer.contracts.certificate import LossAggregation
+from trainer.contracts.metric import Reduction
+from trainer.contracts.policy_trainer import StepStatus
+from trainer.contracts.spec import LrUnit
+from trainer.contracts.text_model import FieldError, TextModel
+
+StepNumber: TypeAlias = Annotated[StrictInt, Field(ge=0, le=2**53 - 1)]
+"""Steps are integers that a browser can hold exactly."""
+NonFinite: TypeAlias = Literal["NaN", "Infinity", "-Infinity"]
+"""JSON has no such numbers, so they travel as strings, and are told apart everywhere."""
+Fraction01: TypeAlias = Annotated[float, Field(ge=0.0, le=1.0)]
+
+
+class AttemptLaunch(TextModel):
+    """All that a driver needs to run one attempt of one run."""
+
+    run_id: str
+    attempt: PositiveInt
+    spec: RunSpec
+    server_url: str
+    ingest_token: str
+    """Grants ingest of this attempt and nothing else."""
+    run_dir: str
+    """A directory of the run's own, for its journal and logs."""
+
+
+class Phase(StrEnum):
+    """Which stretch of training a step belongs to."""
+
+    WARM_START = "warm_start"
+    """Supervised steps before reinforcement."""
+    RL = "rl"
+    """Reinforcement learning."""
+
+
+class MetricMessage(TextModel):
+    """One value of one metric at one step. Weighted, so that any later bucket is Σ value·weight / Σ weight."""
+
+    value: float | NonFinite | None
+    """None: nothing was measured (weight 0)."""
+    weight: NonNegativeFloat
+    reduction: Reduction
+
+
+class SampleColumns(TextModel):
+    """The samples of a step, by their index within the step; all columns have the same length."""
+
+    sample_id: tuple[Name, ...]
+    rollout_id: tuple[Name, ...]
+    group_id: tuple[Name, ...]
+    num_tokens: tuple[PositiveInt, ...]
+    num_loss_tokens: tuple[NonNegativeInt, ...]
+    weight: tuple[Annotated[str, Field(pattern=r"^\d+(/[1-9]\d*)?$", max_length=400)], ...]
+    """Exact share of the step's loss, as a fraction: `1/136`. See `Certificate`."""
+    reward: tuple[float | None, ...]
+    advantage: tuple[float | None, ...]
+    policy_version: tuple[NonNegativeInt, ...]
+    """Version of the policy that generated the sample; for a supervised sample, the version it trains."""
+
+    @property
+    def size(self) -> int:
+        return len(self.sample_id)
+
+    @model_validator(mode="after")
+    def _equally_long(self) -> Self:
+        for name in type(self).model_fields:
+            if len(getattr(self, name)) != self.size:
+                raise FieldError(f"{name} has {len(getattr(self, name))} entries, sample_id has {self.size}", name)
+        return self
+
+
+class ScheduleMessage(TextModel):
+    """Which sample ran on which data-parallel rank in which micro-batch, and what that cost."""
+
+    token_cap: PositiveInt | None
+    balance: Balance
+    skips_dummies: bool
+    """Whether the layout lets the trainer skip a dummy (pp = 1)."""
+    samples: SampleColumns
+    micro_batches: tuple[tuple[tuple[NonNegativeInt, ...], ...], ...]
+    """[dp_rank][micro-batch] → sample indices; empty: a dummy."""
+    predicted_cost: tuple[tuple[NonNegativeFloat, ...], ...]
+    """[dp_rank][micro-batch], in the cost model's units; comparable within a run."""
+    measured_s: tuple[tuple[NonNegativeFloat, ...], ...]
+    """[dp_rank][micro-batch], forward and backward."""
+    sample_cost: tuple[NonNegativeFloat, ...]
+    """Predicted cost of each sample, in the same units."""
+    loss_aggregation: LossAggregation
+    certificate_sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+class StepMessage(TextModel):
+    """The whole record of one step. The counts say what happened to every rollout of its iteration."""
+
+    step: StepNumber
+    iteration: NonNegativeInt
+    """Counts from 0 within its phase."""
+    phase: Phase
+    status: StepStatus
+    started_at: AwareDatetime
+    ended_at: AwareDatetime
+    policy_version: NonNegativeInt
+    """Number of weight updates before this step."""
+
+    global_batch_size: PositiveInt
+    """Samples over all data-parallel ranks."""
+    num_prompts: PositiveInt
+    num_rollouts: PositiveInt
+    num_tokens: PositiveInt
+    num_loss_tokens: NonNegativeInt
+    num_microbatches: PositiveInt
+    """Micro-batches of each rank, dummies included."""
+    num_dummies: NonNegativeInt
+    """Over all ranks."""
+    num_over_cap: NonNegativeInt
+    num_generated: NonNegativeInt
+    """Rollouts generated for this step's iteration, told at its first step and 0 at the others, as are the next two."""
+    num_filtered: NonNegativeInt
+    num_dropped: NonNegativeInt
+
+    lr: NonNegativeFloat
+    lr_unit: LrUnit
+    lr_position_before: NonNegativeInt
+    lr_position_after: NonNegativeInt
+
+    predicted_idle_frac: Fraction01
+    """Share of the ranks' time, until the last one is done, in which they wait; by predicted cost."""
+    measured_idle_frac: Fraction01
+    idle_bound_frac: Fraction01
+    """No schedule of these samples on this layout can be predicted to wait less."""
+    padding_frac: Fraction01
+    """Share of computed token positions that hold no token."""
+
+    metrics: dict[Name, MetricMessage]
+    schedule: ScheduleMessage
+
+
+class StepsBatch(TextModel):
+    """Steps of one attempt, taken all or none."""
+
+    attempt: PositiveInt
+    steps: Annotated[tuple[StepMessage, ...], Field(min_length=1, max_length=1000)]
+
+
+class EventMessage(TextModel):
+    """Something worth telling that is not a step, e.g. an iteration in which no group survived the filter."""
+
+    key: Name
+    """Unique within the attempt, so that a repeat is known as one."""
+    kind: Name
+    at: AwareDatetime
+    message: Annotated[str, Field(max_length=10_000)]
+    data: dict[str, Any] = {}
+
+
+class EventsBatch(TextModel):
+    """Events of one attempt, taken all or none."""
+
+    attempt: PositiveInt
+    events: Annotated[tuple[EventMessage, ...], Field(min_length=1, max_length=1000)]
+
+
+class StateReport(TextModel):
+    """The driver's word on how the attempt ended. The last record of a journal."""
+
+    attempt: PositiveInt
+    outcome: Literal["succeeded", "failed", "stopped"]
+    at: AwareDatetime
+    reason: Annotated[str, Field(max_length=10_000)] | None = None
+    """Why it failed: the first cause, in one sentence; the traceback follows after a blank line."""
+
+
+class Heartbeat(TextModel):
+    """A sign of life with what the driver is at. Sent every few seconds; not journalled."""
+
+    attempt: PositiveInt
+    at: datetime
+    activity: Annotated[str, Field(max_length=200)]
+    """e.g. `warm start, step 40 of at most 400` or `generating 512 rollouts`."""
+    num_steps: NonNegativeInt
+    """Steps trained so far."""
+    total_steps: PositiveInt | None
+    """Steps there will be, as far as it is known."""
+
+
+class DesiredState(StrEnum):
+    """What the server wants the driver to do."""
+
+    RUN = "run"
+    STOP = "stop"
+    """End after the current step and report `stopped`."""
+
+
+class IngestAnswer(TextModel):
+    """The answer to every message of a driver, given after commit."""
+
+    accepted: NonNegativeInt
+    duplicates: NonNegativeInt
+    desired_state: DesiredState

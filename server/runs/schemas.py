@@ -1,0 +1,88 @@
+"""What the API says of runs."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from orchestrator.contracts.messages import NonFinite
+from orchestrator.contracts.run_spec import RunSpec
+from orchestrator.contracts.run_state import RunState
+from trainer.contracts.text_model import TextModel
+
+
+class LastStep(TextModel):
+    """The newest step of a run, for lists. A value that was not measured is null."""
+
+    step: int
+    global_batch_size: int
+    num_prompts: int
+    num_tokens: int
+    loss: float | NonFinite | None
+    reward: float | NonFinite | None
+    tokens_per_s: float | NonFinite | None
+    measured_idle_frac: float
+    predicted_idle_frac: float
+    idle_bound_frac: float
+    step_s: float
+    """Seconds from the step's start to its end, generation included."""
+    loss_aggregation: str
+
+
+class RunSummary(TextModel):
+    """A run as lists and the live stream tell it."""
+
+    id: str
+    """`run_` and 26 characters (ULID); sorts by creation."""
+    name: str
+    kind: Literal["managed"]
+    state: RunState
+    reason: str | None
+    """Why it failed, or what it waits for."""
+    activity: str | None
+    """What the driver is at, by its last heartbeat."""
+    tags: dict[str, str]
+    batch_policy: str
+    """The batch policy in a few words: `all`, `fixed 64`."""
+    parallelism: str
+    """The layout in a few words: `dp 2`, `dp 2, tp 2`."""
+    attempt: int
+    created_at: datetime
+    started_at: datetime | None
+    ended_at: datetime | None
+    last_heartbeat_at: datetime | None
+    num_steps: int
+    """Steps recorded in the current view: superseded ones are not counted."""
+    total_steps: int | None
+    """Steps there will be, as far as the driver knows."""
+    last: LastStep | None
+    batch_sizes: Annotated[tuple[int, ...], Field(max_length=64)]
+    """global_batch_size over the run, at most 64 values, for a sparkline."""
+
+
+class Run(RunSummary):
+    """A run with its spec."""
+
+    spec: RunSpec
+    version: int
+    """Grows with every change of state, name or tags."""
+
+
+class RunPage(TextModel):
+    """A page of runs, newest first."""
+
+    items: tuple[RunSummary, ...]
+    next_cursor: str | None
+    total: int
+    """Runs that match the filter."""
+    by_state: dict[RunState, int]
+    """How many runs are in each state, whatever the state filter says."""
+
+
+class CancelRequest(TextModel):
+    """How to cancel."""
+
+    mode: Literal["graceful", "kill"] = "graceful"
+    """`graceful`: after the current step, at the latest when the deadline passes; `kill`: at once."""

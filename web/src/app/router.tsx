@@ -1,0 +1,82 @@
+/** The pages and their addresses. View state is the search part of the URL, parsed by the feature that owns it. */
+import { createRootRoute, createRoute, createRouter, Outlet } from "@tanstack/react-router";
+import { RunPage } from "@/features/run/run-page";
+import { parseRunSearch } from "@/features/run/run-search";
+import { RunShell } from "@/features/run-shell/run-shell";
+import { RunsPage } from "@/features/runs/runs-page";
+import { SchedulePage } from "@/features/schedule/schedule-page";
+import { parseScheduleSearch } from "@/features/schedule/schedule-search";
+
+const rootRoute = createRootRoute({ component: Outlet });
+
+const runsRoute = createRoute({ getParentRoute: () => rootRoute, path: "/", component: RunsPage });
+
+const runRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/runs/$runId",
+  component: function RunRoute() {
+    const { runId } = runRoute.useParams();
+    return (
+      <RunShell runId={runId}>
+        <Outlet />
+      </RunShell>
+    );
+  },
+});
+
+const overviewRoute = createRoute({
+  getParentRoute: () => runRoute,
+  path: "/",
+  validateSearch: parseRunSearch,
+  component: function OverviewRoute() {
+    const { runId } = overviewRoute.useParams();
+    const navigate = overviewRoute.useNavigate();
+    return (
+      <RunPage
+        runId={runId}
+        search={overviewRoute.useSearch()}
+        setSearch={(patch) =>
+          navigate({
+            search: (old) => parseRunSearch({ ...old, ...patch }),
+            replace: true,
+            resetScroll: false,
+          })
+        }
+      />
+    );
+  },
+});
+
+const scheduleRoute = createRoute({
+  getParentRoute: () => runRoute,
+  path: "/schedule",
+  validateSearch: parseScheduleSearch,
+  component: function ScheduleRoute() {
+    const { runId } = scheduleRoute.useParams();
+    const navigate = scheduleRoute.useNavigate();
+    return (
+      <SchedulePage
+        runId={runId}
+        search={scheduleRoute.useSearch()}
+        setSearch={(patch) =>
+          navigate({
+            search: (old) => parseScheduleSearch({ ...old, ...patch }),
+            replace: true,
+            resetScroll: false,
+          })
+        }
+      />
+    );
+  },
+});
+
+export const router = createRouter({
+  routeTree: rootRoute.addChildren([runsRoute, runRoute.addChildren([overviewRoute, scheduleRoute])]),
+  scrollRestoration: true,
+});
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router;
+  }
+}

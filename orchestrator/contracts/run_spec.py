@@ -32,6 +32,7 @@ class ReasoningGymTask(TextModel):
     """One procedural task of reasoning_gym."""
 
     name: Name
+    """Name of the task in reasoning_gym, e.g. `spell_backward`."""
     weight: PositiveFloat = 1.0
     """How often the task is drawn, relative to the others."""
     config: dict[str, Any] = {}
@@ -43,6 +44,7 @@ class ReasoningGymDataSpec(TextModel):
 
     type: Literal["reasoning_gym"]
     tasks: Annotated[tuple[ReasoningGymTask, ...], Field(min_length=1)]
+    """The tasks that prompts are drawn from."""
     rollout_batch_size: PositiveInt
     """Prompts of one iteration."""
     max_prompt_tokens: PositiveInt = 256
@@ -63,10 +65,13 @@ class RolloutSpec(TextModel):
     """How prompts become rollouts."""
 
     engine: TransformersEngineSpec = TransformersEngineSpec()
+    """What generates."""
     group_size: PositiveInt
     """Rollouts of each prompt, compared with each other for their advantages."""
     max_new_tokens: PositiveInt
+    """Longest response; a rollout that reaches it is truncated."""
     temperature: PositiveFloat = 1.0
+    """Of sampling during training; measurements are greedy."""
     mode: Literal["sync"] = "sync"
     """`sync`: generate, then train, in turns."""
 
@@ -76,6 +81,7 @@ class ReasoningGymRewardSpec(TextModel):
 
     type: Literal["reasoning_gym"]
     weight: PositiveFloat = 1.0
+    """Its share when several rewards are added."""
     threshold: Annotated[float, Field(gt=0.0, le=1.0)] = 1.0
     """A verifier's score below it counts as 0, one at or above it as 1."""
 
@@ -93,6 +99,7 @@ class FilterSpec(TextModel):
     """Which groups are trained."""
 
     zero_variance: ZeroVariancePolicy = ZeroVariancePolicy.EXCLUDE
+    """What happens to a group whose rewards are all equal."""
     max_refills: Annotated[int, Field(ge=0)] = 0
     """How often an iteration in which no group survived is rolled out again, with new prompts."""
     max_consecutive_empty: PositiveInt = 5
@@ -113,7 +120,9 @@ class FixedBatchSpec(TextModel):
 
     type: Literal["fixed"]
     global_batch_size: PositiveInt
+    """Rollouts of a step."""
     remainder: Remainder = Remainder.PARTIAL
+    """What happens to the rollouts that are left over."""
 
 
 class AllBatchSpec(TextModel):
@@ -121,6 +130,7 @@ class AllBatchSpec(TextModel):
 
     type: Literal["all"]
     remainder: Literal[Remainder.PARTIAL] = Remainder.PARTIAL
+    """Nothing can be left over."""
 
 
 BatchSpec: TypeAlias = Annotated[FixedBatchSpec | AllBatchSpec, Field(discriminator="type")]
@@ -142,6 +152,7 @@ class ScheduleSpec(TextModel):
     token_cap: PositiveInt
     """Most tokens of a micro-batch. A longer sample runs alone and is counted."""
     balance: Balance = Balance.COST
+    """What is made equal between ranks."""
 
 
 class SftWarmStartSpec(TextModel):
@@ -149,12 +160,15 @@ class SftWarmStartSpec(TextModel):
 
     type: Literal["sft"]
     max_steps: PositiveInt
+    """The warm start ends here even if the reward was not reached."""
     until_reward: Annotated[float, Field(gt=0.0, le=1.0)]
     """Mean reward of greedy answers to held-out prompts at which the warm start ends."""
     eval_every: PositiveInt = 10
     """Steps between two measurements of that reward."""
     eval_prompts: PositiveInt = 128
+    """Held-out prompts of one measurement."""
     batch: FixedBatchSpec
+    """Size of the supervised steps."""
     optimizer: OptimizerSpec | None = None
     """None: the run's own optimizer. Reinforcement begins with a fresh optimizer either way."""
 
@@ -172,10 +186,15 @@ class AlgorithmSpec(TextModel):
     """Advantages and the policy loss."""
 
     advantage: AdvantageEstimator = AdvantageEstimator.GRPO
+    """How rewards become advantages."""
     loss: Literal["clipped"] = "clipped"
+    """The policy loss."""
     clip_low: NonNegativeFraction = 0.2
+    """The probability ratio is clipped below 1 − clip_low."""
     clip_high: Annotated[float, Field(ge=0.0)] = 0.28
+    """The probability ratio is clipped above 1 + clip_high."""
     loss_aggregation: LossAggregation = LossAggregation.ROLLOUT_MEAN
+    """How the token losses of a step become one number."""
     constant_tokens: PositiveInt | None = None
     """Divisor of `loss_aggregation: constant`; None: rollout.max_new_tokens."""
 
@@ -184,21 +203,35 @@ class RunSpec(TextModel):
     """One run."""
 
     name: Name
+    """How people call the run; need not be unique."""
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
+    """Of weights, prompts and sampling."""
     iterations: PositiveInt
     """Rounds of generate and train after the warm start."""
     model: ModelSpec
+    """What is trained."""
     data: ReasoningGymDataSpec
+    """Where prompts come from."""
     rollout: RolloutSpec
+    """How prompts become rollouts."""
     reward: Annotated[tuple[ReasoningGymRewardSpec, ...], Field(min_length=1)]
+    """What judges a response; several are added by weight."""
     filter: FilterSpec = FilterSpec()
+    """Which groups are trained."""
     warm_start: SftWarmStartSpec | None = None
+    """Supervised steps before reinforcement; none unless said."""
     algorithm: AlgorithmSpec = AlgorithmSpec()
+    """Advantages and loss."""
     batch: BatchSpec
+    """How many rollouts make a step."""
     schedule: ScheduleSpec
+    """How a step is cut into micro-batches."""
     optimizer: OptimizerSpec
+    """Of the reinforcement steps."""
     parallelism: ParallelismSpec = ParallelismSpec()
+    """Layout of the trainer; one rank unless said."""
     tags: dict[Name, Annotated[str, Field(max_length=200)]] = {}
+    """Words to find the run by."""
 
     @property
     def rollouts_per_iteration(self) -> int:

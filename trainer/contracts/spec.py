@@ -23,14 +23,19 @@ class ScratchModelSpec(TextModel):
     family: Literal["qwen3"] = "qwen3"
     """The architecture; the weights are pushed to engines under its Hugging Face names."""
     num_layers: PositiveInt
+    """Transformer layers; a multiple of parallelism.pp."""
     hidden_size: PositiveInt
+    """Width of the residual stream; a multiple of num_attention_heads."""
     num_attention_heads: PositiveInt
+    """Query heads; a multiple of parallelism.tp."""
     num_query_groups: PositiveInt
     """Key and value heads; each is shared by num_attention_heads / num_query_groups query heads."""
     ffn_hidden_size: PositiveInt
+    """Inner width of the gated feed-forward; a multiple of parallelism.tp."""
     vocab_size: Annotated[int, Field(ge=260, le=65_536)] = 320
     """The most entries that the tokenizer may have: 256 bytes, the special tokens, then merges."""
     max_position_embeddings: PositiveInt = 2048
+    """Most tokens of one sequence, prompt and response together."""
 
     @model_validator(mode="after")
     def _heads_divide(self) -> Self:
@@ -110,6 +115,7 @@ class LrScheduleSpec(TextModel):
     """The learning rate as a function of the position; warm-up first, then decay to `min_lr_frac` of the peak."""
 
     style: Literal["constant", "linear", "cosine"] = "constant"
+    """Shape of the decay after the warm-up."""
     warmup: Annotated[int, Field(ge=0)] = 0
     """Length of the linear warm-up from 0, in `unit`."""
     decay: PositiveInt | None = None
@@ -117,6 +123,7 @@ class LrScheduleSpec(TextModel):
     min_lr_frac: Annotated[float, Field(ge=0.0, le=1.0)] = 0.0
     """The learning rate after the decay, as a fraction of `optimizer.lr`."""
     unit: LrUnit = LrUnit.SAMPLES
+    """What `warmup` and `decay` count."""
 
     @model_validator(mode="after")
     def _decay_follows_warmup(self) -> Self:
@@ -138,12 +145,17 @@ class OptimizerSpec(TextModel):
     lr: PositiveFloat
     """The learning rate at the end of the warm-up."""
     lr_schedule: LrScheduleSpec = LrScheduleSpec()
+    """How the learning rate moves; constant unless said."""
     clip_grad: Annotated[float, Field(ge=0.0)] = 1.0
     """Largest norm of the whole gradient; 0 leaves it unclipped."""
     weight_decay: Annotated[float, Field(ge=0.0)] = 0.0
+    """Decoupled weight decay per update, times the learning rate."""
     beta1: NonNegativeFraction = 0.9
+    """Decay of Adam's first moment."""
     beta2: NonNegativeFraction = 0.95
+    """Decay of Adam's second moment."""
     eps: PositiveFloat = 1e-8
+    """Added to Adam's denominator."""
 
 
 class SftLossSpec(TextModel):

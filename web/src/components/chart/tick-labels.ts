@@ -1,0 +1,83 @@
+/** What stands beside a tick. All labels of an axis have the same unit and decimals. Pure. */
+import { formatInteger, NBSP } from "@/lib/numbers";
+import { formatClock, formatClockMinutes, formatDate } from "@/lib/times";
+
+const MINUS = "−";
+const UNITS = [
+  { size: 1e9, suffix: "G" },
+  { size: 1e6, suffix: "M" },
+  { size: 1e3, suffix: "k" },
+] as const;
+
+function decimalsFor(step: number): number {
+  if (step <= 0) return 0;
+  for (let decimals = 0; decimals < 12; decimals++) {
+    const scaled = step * 10 ** decimals;
+    if (Math.abs(scaled - Math.round(scaled)) < 1e-6 * scaled) return decimals;
+  }
+  return 12;
+}
+
+function fixed(value: number, decimals: number): string {
+  const text = value.toFixed(decimals);
+  return Number(text) === 0 ? text.replace("-", "") : text.replace("-", MINUS);
+}
+
+function exponent(value: number): string {
+  return value === 0
+    ? "0"
+    : Number(value.toPrecision(3)).toExponential().replaceAll("-", MINUS).replace("e+", "e");
+}
+
+/** Labels of a y axis: `0.25`, `10k`, `5e−7`; with `percent` the ticks are fractions: `30%`. */
+export function valueLabels(ticks: readonly number[], percent = false): string[] {
+  if (percent) return scaledLabels(ticks.map((tick) => tick * 100)).map((text) => `${text}%`);
+  const largest = Math.max(0, ...ticks.map(Math.abs));
+  if (largest > 0 && largest < 0.001) return ticks.map(exponent);
+  const unit = UNITS.find(({ size }) => largest >= size);
+  if (unit === undefined) return scaledLabels(ticks);
+  const texts = scaledLabels(ticks.map((tick) => tick / unit.size));
+  return ticks.map((tick, i) => (tick === 0 ? "0" : `${texts[i]}${unit.suffix}`));
+}
+
+function scaledLabels(values: readonly number[]): string[] {
+  const step = values.length > 1 ? (values[1] as number) - (values[0] as number) : (values[0] ?? 1);
+  return values.map((value) => fixed(value, decimalsFor(Math.abs(step))));
+}
+
+/** Labels of a logarithmic axis, each for itself: `0.01`, `1`, `100`, `1e−5`. */
+export function logLabels(ticks: readonly number[], percent = false): string[] {
+  if (percent) return ticks.map((tick) => `${Number((tick * 100).toPrecision(3))}%`);
+  return ticks.map((tick) => {
+    if (tick < 0.001 || tick >= 1e12) return exponent(tick);
+    return tick >= 1000 ? (valueLabels([tick])[0] ?? "") : String(Number(tick.toPrecision(3)));
+  });
+}
+
+/** Labels of an x axis that counts: in full up to 99,999, then `150k`, `1.25M`. */
+export function countLabels(ticks: readonly number[]): string[] {
+  const largest = Math.max(0, ...ticks.map(Math.abs));
+  return largest < 100_000 ? ticks.map(formatInteger) : valueLabels(ticks);
+}
+
+/** Labels of a time axis in the reader's zone: the clock, and the date where a day begins. */
+export function clockLabels(ticks: readonly number[], now: Date): string[] {
+  const step = ticks.length > 1 ? (ticks[1] as number) - (ticks[0] as number) : 60;
+  return ticks.map((tick) => {
+    const at = new Date(tick * 1000);
+    if (step >= 86_400 || (at.getHours() === 0 && at.getMinutes() === 0 && at.getSeconds() === 0)) {
+      return formatDate(at, now);
+    }
+    return step < 60 ? formatClock(at) : formatClockMinutes(at);
+  });
+}
+
+/** Labels of an axis of seconds since the start: `0`, `20 min`, `2 h`, all in one unit. */
+export function elapsedLabels(ticks: readonly number[]): string[] {
+  const step = ticks.length > 1 ? (ticks[1] as number) - (ticks[0] as number) : (ticks[0] ?? 0);
+  const [size, name] =
+    step >= 86_400 ? [86_400, "d"] : step >= 3600 ? [3600, "h"] : step >= 60 ? [60, "min"] : [1, "s"];
+  return ticks.map((tick) =>
+    tick === 0 ? "0" : `${fixed(tick / size, decimalsFor(step / size))}${NBSP}${name}`,
+  );
+}

@@ -1,0 +1,81 @@
+/** Line icons on a 16-px grid. Decoration: the control that holds one has the name. */
+import type { ReactNode } from "react";
+
+const PATHS = {
+  search: (
+    <>
+      <circle cx="7" cy="7" r="4.25" />
+      <path d="M10.2 10.2 13.5 13.5" />
+    </>
+  ),
+  plus: <path d="M8 3.25v9.5M3.25 8h9.5" />,
+  question: (
+    <>
+      <path d="M5.9 6.1a2.1 2.1 0 1 1 3.1 1.9c-.7.4-1 .8-1 1.5" />
+      <path d="M8 12v.01" />
+    </>
+  ),
+  theme: (
+    <>
+      <circle cx="8" cy="8" r="5.25" />
+      <path d="M8 2.75v10.5A5.25 5.25 0 0 0 8 2.75Z" fill="currentColor" />
+    </>
+  ),
+  pause: <path d="M5.75 3.75v8.5M10.25 3.75v8.5" strokeWidth="2" />,
+  stop: <rect x="4" y="4" width="8" height="8" rx="1" />,
+  clock: (
+    <>
+      <circle cx="8" cy="8" r="5.5" />
+      <path d="M8 5v3.2l2 1.3" />
+    </>
+  ),
+  warning: (
+    <>
+      <path d="M8 2.5 14 13H2Z" />
+      <path d="M8 6.5v3M8 11.3v.01" />
+    </>
+  ),
+  cross: <path d="m4.5 4.5 7 7M11.5 4.5l-7 7" />,
+  tick: <path d="m3.5 8.5 3 3 6-7" />,
+  left: <path d="M9.75 4 5.75 8l4 4" />,
+  right: <path d="M6.25 4l4 4-4 4" />,
+  down: <path d="M4 6.25l4 4 4-4" />,
+  copy: (
+    <>
+      <rect x="5.5" y="5.5" width="8" height="8" rx="1.5" />
+      <path d="M3.5 10.5h-1v-8h8v1" />
+    </>
+  ),
+  table: (
+    <>
+      <rect x="2.5" y="3" width="11" height="10" rx="1.5" />
+      <path d="M2.5 6.5h11M6.5 6.5V13" />
+    </>
+  ),
+  pin: (
+    <>
+      <path d="M6 2.5h4l-.5 4 2 2.5h-7l2-2.5Z" />
+      <path d="M8 9v4.5" />
+    </>
+  ),
+} satisfies Record<string, ReactNode>;
+
+export type IconName = keyof typeof PATHS;
+
+export function Icon({ name, size = 16 }: { name: IconName; size?: number }) {
+  return (
+    <svg
+      width={size}
+      height={size}
+      viewBox="0 0 16 16"
+      aria-hidden="true"
+      fill="none"
+      stroke="currentColor"
+      strokeWidth="1.5"
+      strokeLinecap="round"
+      strokeLinejoin="round"
+    >
+      {PATHS[name]}
+    </svg>
+  );
+}

@@ -1,0 +1,50 @@
+/** Grey bars in the final layout, from 150 ms on; after 8 s the words that say so. Nothing turns or pulses. */
+import { useEffect, useState } from "react";
+import { Button } from "./button";
+import styles from "./loading-bars.module.css";
+
+const BARS_AFTER_MS = 150;
+const WORDS_AFTER_MS = 8000;
+
+function useHasPassed(ms: number): boolean {
+  const [hasPassed, setHasPassed] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setHasPassed(true), ms);
+    return () => clearTimeout(timer);
+  }, [ms]);
+  return hasPassed;
+}
+
+export interface LoadingBarsProps {
+  /** As many as the final layout has rows. */
+  rows?: number;
+  /** Of one row, in px: the final one, so that nothing moves when the content comes. */
+  rowHeight?: number;
+  onRetry?: () => void;
+}
+
+export function LoadingBars({ rows = 3, rowHeight = 40, onRetry }: LoadingBarsProps) {
+  const showsBars = useHasPassed(BARS_AFTER_MS);
+  const showsWords = useHasPassed(WORDS_AFTER_MS);
+  return (
+    <div className={styles.loading} aria-busy="true" style={{ minHeight: rows * rowHeight }}>
+      <span className="sr-only">Loading</span>
+      {showsBars &&
+        Array.from({ length: rows }, (_, row) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: the rows have no identity
+          <div key={row} className={styles.row} style={{ height: rowHeight }} aria-hidden="true">
+            <i className={styles.bar} />
+            <i className={styles.bar} style={{ width: `${48 + ((row * 29) % 40)}%` }} />
+            <i className={styles.bar} />
+            <i className={styles.bar} />
+          </div>
+        ))}
+      {showsWords && (
+        <p className={styles.words} role="status">
+          Still loading. The server has not answered for 8{"\u00a0"}s.
+          {onRetry && <Button onClick={onRetry}>Try now</Button>}
+        </p>
+      )}
+    </div>
+  );
+}

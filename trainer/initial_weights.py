@@ -1,0 +1,52 @@
+"""The weights that training starts from: a Hugging Face directory's, or random ones that only the seed decides.
+
+Both are whole tensors by Hugging Face names, the same for any parallel layout; `trainer/conversion.py` cuts them up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+
+import torch
+from safetensors import safe_open
+from torch import Tensor
+
+from trainer.architecture import Architecture
+from trainer.checkpoint_files import tensor_files
+from trainer.contracts.spec import ModelSpec, ScratchModelSpec
+
+# The initializer_range of GPT-2 and Qwen.
+INITIAL_STD = 0.02
+
+
+def initial_weights(
+    spec: ModelSpec, architecture: Architecture, *, seed: int, names: Collection[str]
+) -> dict[str, Tensor]:
+    """The tensors of the given Hugging Face names, in float32. A rank asks only for those of its pipeline stage."""
+    if isinstance(spec, ScratchModelSpec):
+        return {name: tensor for name, tensor in _random_weights(architecture, seed).items() if name in names}
+    return _read_tensors(Path(spec.path), names)
+
+
+def _random_weights(architecture: Architecture, seed: int) -> dict[str, Tensor]:
+    """Norms are one, biases zero, everything else normal. The order of the names is fixed, hence so are the numbers."""
+    generator = torch.Generator().manual_seed(seed)
+    weights = {}
+    for name, shape in architecture.tensor_shapes().items():
+        if name.endswith("norm.weight"):
+            weights[name] = torch.ones(shape)
+        elif name.endswith(".bias"):
+            weights[name] = torch.zeros(shape)
+        else:
+            weights[name] = torch.empty(shape).normal_(std=INITIAL_STD, generator=generator)
+    return weights
+
+
+def _read_tensors(directory: Path, names: Collection[str]) -> dict[str, Tensor]:
+    files = tensor_files(directory)
+    weights: dict[str, Tensor] = {}
+    for path in sorted({files[name] for name in names}):
+        with safe_open(path, framework="pt") as file:
+            weights |= {name: file.get_tensor(name).float() for name in names if files[name] == path}
+    return weights

@@ -1,0 +1,44 @@
+"""Measures forward and backward of each micro-batch, by answering as Megatron's `config.timers`.
+
+Megatron's pipeline schedules start and stop a named timer around computation, apart from communication:
+"forward-compute" (the loss included) and "backward-compute", each in the order of the micro-batches.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from time import perf_counter
+
+
+class Stopwatch:
+    """One named timer: the seconds of each start and stop, in order."""
+
+    def __init__(self) -> None:
+        self.seconds: list[float] = []
+        self._started_at = 0.0
+
+    def start(self, barrier: bool = False) -> None:  # noqa: ARG002  Megatron would wait for all ranks here
+        self._started_at = perf_counter()
+
+    def stop(self, barrier: bool = False) -> None:  # noqa: ARG002
+        self.seconds.append(perf_counter() - self._started_at)
+
+
+class MicroBatchTimer:
+    """The timers of one step."""
+
+    def __init__(self) -> None:
+        self._stopwatches: defaultdict[str, Stopwatch] = defaultdict(Stopwatch)
+
+    def __call__(self, name: str, log_level: int | None = None) -> Stopwatch:  # noqa: ARG002
+        return self._stopwatches[name]
+
+    @property
+    def num_forwarded(self) -> int:
+        """Micro-batches whose forward is done: the index of the one that runs now."""
+        return len(self._stopwatches["forward-compute"].seconds)
+
+    def micro_batch_s(self) -> list[float]:
+        """Seconds of forward and backward of each micro-batch."""
+        forward, backward = (self._stopwatches[name].seconds for name in ("forward-compute", "backward-compute"))
+        return [first + second for first, second in zip(forward, backward, strict=True)]

@@ -1,0 +1,147 @@
+"""One Megatron rank: a process's share of the model, from joining the process group to training and handing out weights.
+
+A plain class, so that tests can run one rank without Ray; `trainer/ray_trainer.py` puts one into each actor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+
+import numpy as np
+import numpy.typing as npt
+import torch
+import torch.distributed as dist
+from megatron.core import parallel_state
+from torch import Tensor
+
+from trainer.architecture import Architecture, load_hf_config
+from trainer.contracts.spec import PhaseSpec, TrainerSpec
+from trainer.conversion import shard_stage, unshard_stage
+from trainer.device import BACKENDS, DeviceType, open_device
+from trainer.initial_weights import initial_weights
+from trainer.model import build_model, set_weights, tensors_of_stage
+from trainer.optimization import LrSchedule, build_optimizer
+from trainer.shard import RankShard
+from trainer.step_report import RankStepReport
+from trainer.train_step import TrainingState, train
+
+WholeTensors = dict[str, npt.NDArray[np.float32]]
+
+
+class MegatronRank:
+    """One rank.
+
+    open_store (rank 0) ─► join ─► start_phase ─► train ─► weights …
+    """
+
+    def __init__(
+        self, spec: TrainerSpec, *, rank: int, device_type: DeviceType, num_threads: int, collective_timeout_s: float
+    ) -> None:
+        self._spec = spec
+        self._rank = rank
+        self._device_type = device_type
+        self._timeout = timedelta(seconds=collective_timeout_s)
+        self._store: dist.TCPStore | None = None
+        self._state: TrainingState | None = None
+        # Ranks share the machine's cores; two processes with two threads each slow each other to a crawl.
+        torch.set_num_threads(num_threads)
+
+    def open_store(self, host: str) -> int:
+        """On rank 0: open the rendezvous on a free port and return the port."""
+        self._store = self._connect(host, port=0)
+        return int(self._store.port)
+
+    def join(self, host: str, port: int) -> None:
+        """Meet all other ranks and build this rank's part of the model."""
+        store = self._store or self._connect(host, port)
+        self._device = open_device(self._device_type)
+        world_size = self._spec.parallelism.world_size
+        dist.init_process_group(
+            BACKENDS[self._device_type], store=store, rank=self._rank, world_size=world_size, timeout=self._timeout
+        )
+        parallel_state.initialize_model_parallel(
+            tensor_model_parallel_size=self._spec.parallelism.tp,
+            pipeline_model_parallel_size=self._spec.parallelism.pp,
+            distributed_timeout_minutes=self._timeout.total_seconds() / 60,
+            create_gloo_process_groups=False,
+        )
+        self._build()
+
+    def start_phase(self, phase: PhaseSpec) -> None:
+        """Keep the weights; begin optimizer and learning rate anew."""
+        optimizer = build_optimizer(phase.optimizer, self._model)
+        self._state = TrainingState(
+            model=self._model,
+            optimizer=optimizer,
+            lr_schedule=LrSchedule(phase.optimizer, optimizer),
+            loss=phase.loss,
+            vocab_size=self._architecture.vocab_size,
+            device=self._device,
+        )
+
+    def train(self, shard: RankShard) -> list[RankStepReport]:
+        """Train this rank's share of an iteration; one report for each step."""
+        if self._state is None:
+            raise ValueError("train was called before start_phase")
+        return train(self._state, shard, global_batch_sizes=shard.global_batch_sizes)
+
+    def weights(self) -> WholeTensors:
+        """This pipeline stage's whole tensors by Hugging Face names, on its first tensor-parallel rank.
+
+        All tensor-parallel ranks of the stage must call it; the others get nothing.
+        """
+        return self._whole({name: parameter.data for name, parameter in self._module.named_parameters()})
+
+    def gradients(self) -> WholeTensors:
+        """The last step's gradient, like `weights`; after clipping, where there is any."""
+        return self._whole({name: parameter.main_grad for name, parameter in self._module.named_parameters()})
+
+    def leave(self) -> None:
+        """Undo `join`, so that the process can join again: for tests that run a rank in their own process."""
+        parallel_state.destroy_model_parallel()
+        dist.destroy_process_group()
+
+    def progress(self) -> tuple[int | None, int | None]:
+        """(step, micro-batch) that runs now, counted within this call of `train`; None where nothing runs."""
+        if self._state is None:
+            return None, None
+        timer = self._state.timer
+        return self._state.step, None if timer is None else timer.num_forwarded
+
+    def _connect(self, host: str, port: int) -> dist.TCPStore:
+        is_master = self._rank == 0
+        return dist.TCPStore(host, port, is_master=is_master, timeout=self._timeout, wait_for_workers=False)
+
+    def _build(self) -> None:
+        spec = self._spec
+        self._architecture = Architecture.from_hf_config(load_hf_config(spec.model))
+        self._model = build_model(self._architecture, spec.parallelism, device=self._device)
+        self._module = self._model.module
+        self._tensors = tensors_of_stage(self._module, self._architecture)
+        names = {hf_name for tensor in self._tensors for hf_name in tensor.hf_names}
+        whole = initial_weights(spec.model, self._architecture, seed=spec.seed, names=names)
+        tp_rank = parallel_state.get_tensor_model_parallel_rank()
+        set_weights(self._module, shard_stage(self._tensors, whole, tp_rank=tp_rank, tp_size=spec.parallelism.tp))
+
+    def _whole(self, tensors: Mapping[str, Tensor]) -> WholeTensors:
+        shards = _gather(tensors)
+        if not shards:
+            return {}
+        return {name: tensor.numpy() for name, tensor in unshard_stage(self._tensors, shards).items()}
+
+
+def _gather(tensors: Mapping[str, Tensor]) -> list[dict[str, Tensor]]:
+    """The tensors of every tensor-parallel rank, on the first of them, in CPU memory and one message per rank."""
+    group = parallel_state.get_tensor_model_parallel_group()
+    flat = torch.cat([tensor.detach().flatten() for tensor in tensors.values()]).float()
+    parts = [torch.empty_like(flat) for _ in range(group.size())] if group.rank() == 0 else None
+    dist.gather(flat, parts, group=group, group_dst=0)
+    sizes = [tensor.numel() for tensor in tensors.values()]
+    return [
+        {
+            name: part.view(tensor.shape)
+            for (name, tensor), part in zip(tensors.items(), whole.cpu().split(sizes), strict=True)
+        }
+        for whole in parts or []
+    ]

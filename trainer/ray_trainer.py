@@ -1,0 +1,198 @@
+"""The trainer as Ray actors, one per Megatron rank: implements `PolicyTrainer`.
+
+    driver ── shard of its dp_rank ──► RankActor 0 … n−1 ── torch.distributed among themselves
+           ◄── report, or failure ────
+
+The driver imports neither torch nor Megatron. It never waits for a rank whose peer is known to have failed: the first
+failure ends all actors and becomes a `TrainerError`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import ray
+
+from trainer.architecture import Architecture, load_hf_config
+from trainer.checkpoint_files import check_tensors
+from trainer.contracts.policy_trainer import StepRecord, TrainerError, Weights
+from trainer.contracts.sample import TrainSample
+from trainer.contracts.schedule import DpSchedule
+from trainer.contracts.spec import HuggingFaceModelSpec, PhaseSpec, SftLossSpec, TrainerSpec
+from trainer.layout import RankLayout, check_layout
+from trainer.rank_failure import RankFailure, describe_failures, failure_of
+from trainer.shard import make_shards
+from trainer.step_report import merge_reports
+
+# When one rank fails its peers often follow within moments, and the first to report need not be the first cause.
+GRACE_AFTER_FAILURE_S = 3.0
+
+# How long the processes of killed actors may take to be gone.
+CLOSE_TIMEOUT_S = 10.0
+
+
+class RankActor:
+    """The process of one rank. A failure comes back as data, so that the driver can compare those of several ranks."""
+
+    def __init__(self, rank: int, spec: TrainerSpec, options: Mapping[str, Any]) -> None:
+        # Imported here, in the actor: the driver does without torch and Megatron.
+        from trainer.rank import MegatronRank
+
+        self._number = rank
+        self._rank = MegatronRank(spec, rank=rank, **options)
+
+    def host(self) -> str:
+        return str(ray.util.get_node_ip_address())
+
+    def call(self, method: str, *args: Any) -> Any:
+        """Call a method of `MegatronRank`; returns its result or a `RankFailure`."""
+        try:
+            return getattr(self._rank, method)(*args)
+        except Exception as error:  # the edge of the process: whatever it was, the driver must hear of it
+            step, micro_batch = self._rank.progress()
+            return failure_of(error, rank=self._number, step=step, micro_batch=micro_batch)
+
+
+class RayPolicyTrainer:
+    """dp × tp × pp ranks in actors that end with the driver. Needs a Ray that is already initialised.
+
+    Raises:
+        ValueError: the model is unknown, its directory incomplete, or the layout does not fit it.
+        TrainerError: a rank failed to start, raised or died; the trainer is closed then.
+    """
+
+    def __init__(
+        self,
+        spec: TrainerSpec,
+        *,
+        device_type: str = "cpu",
+        threads_per_rank: int = 1,
+        cpus_per_rank: float = 0.0,
+        collective_timeout_s: float = 60.0,
+    ) -> None:
+        """Start the ranks and build the model.
+
+        threads_per_rank: threads for the tensor operations of one rank.
+        cpus_per_rank: what Ray shall reserve for each rank.
+        collective_timeout_s: how long ranks wait for each other before they give up; longer than the longest step's
+            difference between two ranks.
+        """
+        self._hf_config = load_hf_config(spec.model)
+        architecture = Architecture.from_hf_config(self._hf_config)
+        check_layout(architecture, spec.parallelism)
+        if isinstance(spec.model, HuggingFaceModelSpec):
+            check_tensors(Path(spec.model.path), architecture)
+        self._layout = RankLayout.of(spec.parallelism)
+        self._needs_rollout_data = False
+        options = {
+            "device_type": device_type,
+            "num_threads": threads_per_rank,
+            "collective_timeout_s": collective_timeout_s,
+        }
+        actor_class = ray.remote(RankActor).options(
+            num_cpus=cpus_per_rank, num_gpus=1 if device_type == "cuda" else 0, max_restarts=0
+        )
+        self._actors = [actor_class.remote(rank, spec, options) for rank in range(self._layout.world_size)]
+        self._rendezvous()
+
+    def hf_config(self) -> Mapping[str, Any]:
+        return self._hf_config
+
+    def start_phase(self, phase: PhaseSpec) -> None:
+        self._needs_rollout_data = not isinstance(phase.loss, SftLossSpec)
+        self._call_all("start_phase", phase)
+
+    def train(self, *, samples: Sequence[TrainSample], schedule: DpSchedule) -> list[StepRecord]:
+        """Train the steps of one iteration.
+
+        Raises:
+            ValueError: the schedule is for another dp size, or a sample lacks what the loss needs; nothing was trained.
+            TrainerError: a rank failed.
+        """
+        if len(schedule.partitions) != self._layout.dp:
+            raise ValueError(f"the schedule is for dp={len(schedule.partitions)}, the trainer has dp={self._layout.dp}")
+        shards = make_shards(samples, schedule, with_rollout_data=self._needs_rollout_data)
+        in_store = [ray.put(shard) for shard in shards]
+        reports = self._call({rank: ("train", in_store[self._layout.dp_rank(rank)]) for rank in self._ranks})
+        return [merge_reports(of_step, self._layout) for of_step in zip(*reports, strict=True)]
+
+    def weights(self) -> Weights:
+        return self._gather("weights")
+
+    def gradients(self) -> Weights:
+        """The gradient of the last trained step, by the names of `weights`."""
+        return self._gather("gradients")
+
+    def close(self) -> None:
+        actors, self._actors = self._actors, []
+        for actor in actors:
+            ray.kill(actor, no_restart=True)
+        _wait_until_dead(actors)
+
+    @property
+    def _ranks(self) -> range:
+        return range(self._layout.world_size)
+
+    def _rendezvous(self) -> None:
+        try:
+            host = ray.get(self._actors[0].host.remote())
+        except ray.exceptions.RayError as error:
+            self.close()
+            raise TrainerError(f"rank 0 did not start: {error}") from error
+        (port,) = self._call({0: ("open_store", host)})
+        self._call_all("join", host, port)
+
+    def _gather(self, method: str) -> Weights:
+        """Whole tensors from every pipeline stage of the first copy of the model."""
+        stages = self._call({rank: (method,) for rank in self._layout.ranks_of(dp_rank=0)})
+        return dict(chain.from_iterable(stage.items() for stage in stages))
+
+    def _call_all(self, *call: Any) -> list[Any]:
+        return self._call(dict.fromkeys(self._ranks, call))
+
+    def _call(self, calls: Mapping[int, tuple[Any, ...]]) -> list[Any]:
+        """Call a method on several ranks at once; results in the order of `calls`."""
+        if not self._actors:
+            raise TrainerError("the trainer is closed")
+        refs = {self._actors[rank].call.remote(*call): rank for rank, call in calls.items()}
+        results, failures = _collect(refs)
+        if failures:
+            self.close()
+            raise TrainerError(describe_failures(failures))
+        return [results[rank] for rank in calls]
+
+
+def _collect(refs: Mapping[Any, int]) -> tuple[dict[int, Any], list[RankFailure]]:
+    """Wait for all ranks; after the first failure only a moment longer, since its peers may wait for it in vain."""
+    results: dict[int, Any] = {}
+    failures: list[RankFailure] = []
+    pending, give_up_at = list(refs), None
+    while pending:
+        timeout = None if give_up_at is None else max(0.0, give_up_at - time.monotonic())
+        done, pending = ray.wait(pending, num_returns=1, timeout=timeout)
+        if not done:
+            break
+        outcome = _outcome(done[0], refs[done[0]])
+        if isinstance(outcome, RankFailure):
+            failures.append(outcome)
+            give_up_at = give_up_at or time.monotonic() + GRACE_AFTER_FAILURE_S
+        results[refs[done[0]]] = outcome
+    return results, failures
+
+
+def _outcome(ref: Any, rank: int) -> Any:
+    try:
+        return ray.get(ref)
+    except ray.exceptions.RayError as error:
+        return RankFailure(rank=rank, cause=f"the process ended: {error}")
+
+
+def _wait_until_dead(actors: Sequence[Any]) -> None:
+    """A call to a killed actor fails as soon as its process is gone."""
+    refs = [actor.host.remote() for actor in actors]
+    if refs:
+        ray.wait(refs, num_returns=len(refs), timeout=CLOSE_TIMEOUT_S)

@@ -1,0 +1,135 @@
+"""What one data-parallel rank gets of an iteration: its own samples in flat arrays, and its micro-batches.
+
+Message from `trainer/ray_trainer.py` (driver) to `trainer/rank.py` (every rank with that dp_rank). Flat arrays travel
+through Ray without a copy per sample, and a micro-batch is a slice of them. Pure numpy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, chain, pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from trainer.contracts.sample import TrainSample
+from trainer.contracts.schedule import DpSchedule
+
+FloatArray = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampleArrays:
+    """Samples back to back: S samples, T tokens in all. Fields as in `TrainSample`."""
+
+    lengths: npt.NDArray[np.int64]  # [S]
+    token_ids: npt.NDArray[np.int64]  # [T]
+    loss_mask: npt.NDArray[np.bool_]  # [T]
+    loss_scales: FloatArray  # [S]
+    advantages: FloatArray | None  # [T]
+    old_log_probs: FloatArray | None  # [T]
+
+    @property
+    def num_samples(self) -> int:
+        return int(self.lengths.shape[0])
+
+    @property
+    def num_loss_tokens(self) -> int:
+        return int(self.loss_mask.sum())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankShard:
+    """The part of a `DpSchedule` that concerns one dp_rank."""
+
+    samples: SampleArrays
+    micro_batch_sizes: tuple[int, ...]
+    """Samples of each micro-batch over all steps, in order; 0 for a dummy."""
+    num_microbatches: tuple[int, ...]
+    global_batch_sizes: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if sum(self.micro_batch_sizes) != self.samples.num_samples:
+            raise ValueError(f"micro-batches hold {sum(self.micro_batch_sizes)} of {self.samples.num_samples} samples")
+        if len(self.micro_batch_sizes) != sum(self.num_microbatches):
+            raise ValueError(f"{len(self.micro_batch_sizes)} micro-batches, not {sum(self.num_microbatches)}")
+        if len(self.num_microbatches) != len(self.global_batch_sizes):
+            raise ValueError("num_microbatches and global_batch_sizes must have one entry per step")
+
+    def steps(self) -> Iterator[list[SampleArrays | None]]:
+        """The micro-batches of each step; None for a dummy."""
+        micro_batches = self._micro_batches()
+        for count in self.num_microbatches:
+            yield [next(micro_batches) for _ in range(count)]
+
+    def _micro_batches(self) -> Iterator[SampleArrays | None]:
+        sample_bounds = list(accumulate(self.micro_batch_sizes, initial=0))
+        token_bounds = np.cumsum([0, *self.samples.lengths])
+        for first, end in pairwise(sample_bounds):
+            tokens = slice(int(token_bounds[first]), int(token_bounds[end]))
+            yield _slice(self.samples, slice(first, end), tokens) if end > first else None
+
+
+def make_shards(
+    samples: Sequence[TrainSample], schedule: DpSchedule, *, with_rollout_data: bool
+) -> tuple[RankShard, ...]:
+    """Cut an iteration into one shard per dp_rank.
+
+    with_rollout_data: the loss needs advantages and old_log_probs.
+
+    Raises:
+        ValueError: the micro-batches do not tile a partition, or a sample lacks what the loss needs.
+    """
+    return tuple(
+        RankShard(
+            samples=_join([samples[i] for i in partition], with_rollout_data=with_rollout_data),
+            micro_batch_sizes=_micro_batch_sizes(dp_rank, partition, micro_batches),
+            num_microbatches=schedule.num_microbatches,
+            global_batch_sizes=schedule.global_batch_sizes,
+        )
+        for dp_rank, (partition, micro_batches) in enumerate(
+            zip(schedule.partitions, schedule.micro_batch_indices, strict=True)
+        )
+    )
+
+
+def _micro_batch_sizes(
+    dp_rank: int, partition: Sequence[int], micro_batches: Sequence[Sequence[int]]
+) -> tuple[int, ...]:
+    if list(chain.from_iterable(micro_batches)) != list(range(len(partition))):
+        raise ValueError(f"micro_batch_indices[{dp_rank}] must tile partitions[{dp_rank}] in order")
+    return tuple(len(micro_batch) for micro_batch in micro_batches)
+
+
+def _join(samples: Sequence[TrainSample], *, with_rollout_data: bool) -> SampleArrays:
+    return SampleArrays(
+        lengths=np.array([sample.num_tokens for sample in samples], dtype=np.int64),
+        token_ids=_concatenate([sample.token_ids for sample in samples], np.int64),
+        loss_mask=_concatenate([sample.loss_mask for sample in samples], np.bool_),
+        loss_scales=np.array([sample.loss_scale for sample in samples], dtype=np.float32),
+        advantages=_rollout_data(samples, "advantages") if with_rollout_data else None,
+        old_log_probs=_rollout_data(samples, "old_log_probs") if with_rollout_data else None,
+    )
+
+
+def _rollout_data(samples: Sequence[TrainSample], name: str) -> FloatArray:
+    arrays = [getattr(sample, name) for sample in samples]
+    if any(array is None for array in arrays):
+        raise ValueError(f"this phase's loss needs {name} on every sample; {arrays.count(None)} samples have none")
+    return _concatenate(arrays, np.float32)
+
+
+def _concatenate(arrays: Sequence[npt.NDArray[np.generic]], dtype: type[np.generic]) -> npt.NDArray[np.generic]:
+    return np.concatenate(arrays, dtype=dtype) if arrays else np.empty(0, dtype=dtype)
+
+
+def _slice(arrays: SampleArrays, samples: slice, tokens: slice) -> SampleArrays:
+    return SampleArrays(
+        lengths=arrays.lengths[samples],
+        token_ids=arrays.token_ids[tokens],
+        loss_mask=arrays.loss_mask[tokens],
+        loss_scales=arrays.loss_scales[samples],
+        advantages=None if arrays.advantages is None else arrays.advantages[tokens],
+        old_log_probs=None if arrays.old_log_probs is None else arrays.old_log_probs[tokens],
+    )

@@ -111,8 +111,8 @@ class ScheduleMessage(TextModel):
     certificate_sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
-class StepMessage(TextModel):
-    """The whole record of one step. The counts say what happened to every rollout of its iteration."""
+class StepReport(TextModel):
+    """One step without its schedule. The counts say what happened to every rollout of its iteration."""
 
     step: StepNumber
     iteration: NonNegativeInt
@@ -154,6 +154,11 @@ class StepMessage(TextModel):
     """Share of computed token positions that hold no token."""
 
     metrics: dict[Name, MetricMessage]
+
+
+class StepMessage(StepReport):
+    """The whole record of one step."""
+
     schedule: ScheduleMessage
 
 

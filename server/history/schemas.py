@@ -49,6 +49,8 @@ class MetricInfo(TextModel):
 
 
 class MetricCatalogue(TextModel):
+    """The metrics of a run, by name. What the step's own columns tell (`global_batch_size`, ...) is among them."""
+
     items: tuple[MetricInfo, ...]
 
 
@@ -95,6 +97,8 @@ class SeriesError(TextModel):
 
 
 class MetricHistory(TextModel):
+    """The answer to a query: the series that were found, and why others were not."""
+
     x: XAxis
     series: tuple[Series, ...]
     errors: tuple[SeriesError, ...]

@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
-from orchestrator.contracts.messages import ScheduleMessage, StepMessage
+from orchestrator.contracts.messages import ScheduleMessage, StepReport
 from trainer.contracts.text_model import TextModel
 
 
-class StepRow(TextModel):
-    """One step without its schedule. Field by field what the driver told (`StepMessage`), and where it belongs."""
+class StepRow(StepReport):
+    """One step without its schedule: what the driver told, and where it belongs."""
 
-    # The endpoint builds it from the columns of StepMessage; see server/steps/queries.py.
+    attempt: int
+    superseded: bool
+    """Whether a later attempt trained this step again."""
+    samples_total: int
+    """Samples trained up to and including this step: the running sum of global_batch_size."""
+    tokens_total: int
+    """Tokens trained up to and including this step."""
+
+
+class StepPage(TextModel):
+    """Steps in ascending order."""
+
+    items: tuple[StepRow, ...]
+    next_from: int | None
+    """The `from` of the next page; null on the last one."""
+    total: int
+    """Steps of the run in the current view, whatever the page."""
 
 
 class CertificateOut(TextModel):
@@ -33,6 +49,3 @@ class StepScheduleOut(TextModel):
     num_microbatches: int
     schedule: ScheduleMessage
     certificate: CertificateOut
-
-
-__all__ = ["CertificateOut", "StepMessage", "StepRow", "StepScheduleOut"]

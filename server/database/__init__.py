@@ -1,0 +1,1 @@
+"""Tables, connections, the one writer, and migrations."""

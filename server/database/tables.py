@@ -1,0 +1,242 @@
+"""All tables. Alembic compares `metadata` with the migrations; queries live beside the resource they serve.
+
+runs ─┬─ attempts ── steps ── schedules      steps and schedules by (run_key, attempt, step)
+      ├─ run_tags
+      ├─ metric_names ── points              points by (metric_id, attempt, step)
+      └─ events
+tokens, login_codes                          who may ask
+
+A run's `key` is small and joins; its `id` is what the API shows.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from enum import IntEnum
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Dialect,
+    Double,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    SmallInteger,
+    String,
+    Table,
+    Text,
+    TypeDecorator,
+    UniqueConstraint,
+)
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Timestamp(TypeDecorator[datetime]):
+    """A moment in UTC as microseconds since 1970: exact, sortable, and the same on every database."""
+
+    impl = BigInteger
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> int | None:  # noqa: ARG002
+        return None if value is None else to_microseconds(value)
+
+    def process_result_value(self, value: Any | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
+        return None if value is None else _EPOCH + timedelta(microseconds=int(value))
+
+
+def to_microseconds(moment: datetime) -> int:
+    return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+class PointKind(IntEnum):
+    """What `points.value` cannot say by itself: SQLite stores a bound NaN as NULL."""
+
+    FINITE = 0
+    NAN = 1
+    POSITIVE_INFINITY = 2
+    NEGATIVE_INFINITY = 3
+    NOT_MEASURED = 4
+
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s_%(referred_table_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+# Only a column typed INTEGER numbers itself on SQLite.
+_Key = BigInteger().with_variant(Integer, "sqlite")
+
+runs = Table(
+    "runs",
+    metadata,
+    Column("key", _Key, primary_key=True, autoincrement=True),
+    Column("id", String(30), nullable=False, unique=True),
+    Column("name", Text, nullable=False),
+    Column("kind", String(16), nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("reason", Text),
+    Column("activity", Text),
+    Column("spec", Text, nullable=False),
+    Column("batch_policy", Text, nullable=False),
+    Column("parallelism", Text, nullable=False),
+    Column("attempt", Integer, nullable=False, default=0),
+    Column("version", Integer, nullable=False, default=1),
+    Column("created_at", Timestamp, nullable=False),
+    Column("state_changed_at", Timestamp, nullable=False),
+    Column("started_at", Timestamp),
+    Column("ended_at", Timestamp),
+    Column("last_heartbeat_at", Timestamp),
+    Column("stop_mode", String(16)),
+    Column("stop_requested_at", Timestamp),
+    Column("num_steps", BigInteger, nullable=False, default=0),
+    Column("total_steps", BigInteger),
+    # Kept at ingest, so that a list of runs reads one row per run.
+    Column("last_step", Text),
+    Column("sparkline", Text),
+    Index("ix_runs_state_key", "state", "key"),
+    Index("ix_runs_name_key", "name", "key"),
+)
+
+run_tags = Table(
+    "run_tags",
+    metadata,
+    Column("run_key", _Key, ForeignKey("runs.key"), primary_key=True),
+    Column("tag", Text, primary_key=True),
+    Column("value", Text, nullable=False),
+    Index("ix_run_tags_tag_value", "tag", "value"),
+)
+
+attempts = Table(
+    "attempts",
+    metadata,
+    Column("run_key", _Key, ForeignKey("runs.key"), primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("token_hash", String(64), nullable=False, unique=True),
+    Column("job_id", Text),
+    Column("created_at", Timestamp, nullable=False),
+    Column("last_heartbeat_at", Timestamp),
+    Column("first_step", BigInteger),
+    Column("outcome", String(16)),
+    Column("reason", Text),
+    Column("ended_at", Timestamp),
+)
+
+steps = Table(
+    "steps",
+    metadata,
+    Column("run_key", _Key, primary_key=True, autoincrement=False),
+    Column("attempt", Integer, primary_key=True, autoincrement=False),
+    Column("step", BigInteger, primary_key=True, autoincrement=False),
+    Column("content_hash", LargeBinary(32), nullable=False),
+    Column("iteration", BigInteger, nullable=False),
+    Column("phase", String(16), nullable=False),
+    Column("status", String(32), nullable=False),
+    Column("started_at", Timestamp, nullable=False),
+    Column("ended_at", Timestamp, nullable=False),
+    Column("policy_version", BigInteger, nullable=False),
+    Column("global_batch_size", BigInteger, nullable=False),
+    Column("num_prompts", BigInteger, nullable=False),
+    Column("num_rollouts", BigInteger, nullable=False),
+    Column("num_tokens", BigInteger, nullable=False),
+    Column("num_loss_tokens", BigInteger, nullable=False),
+    Column("num_microbatches", BigInteger, nullable=False),
+    Column("num_dummies", BigInteger, nullable=False),
+    Column("num_over_cap", BigInteger, nullable=False),
+    Column("num_generated", BigInteger, nullable=False),
+    Column("num_filtered", BigInteger, nullable=False),
+    Column("num_dropped", BigInteger, nullable=False),
+    Column("lr", Double, nullable=False),
+    Column("lr_unit", String(16), nullable=False),
+    Column("lr_position_before", BigInteger, nullable=False),
+    Column("lr_position_after", BigInteger, nullable=False),
+    Column("predicted_idle_frac", Double, nullable=False),
+    Column("measured_idle_frac", Double, nullable=False),
+    Column("idle_bound_frac", Double, nullable=False),
+    Column("padding_frac", Double, nullable=False),
+    Column("samples_total", BigInteger, nullable=False),
+    Column("tokens_total", BigInteger, nullable=False),
+    ForeignKeyConstraint(["run_key", "attempt"], ["attempts.run_key", "attempts.number"]),
+    sqlite_with_rowid=False,
+)
+
+schedules = Table(
+    "schedules",
+    metadata,
+    Column("run_key", _Key, primary_key=True, autoincrement=False),
+    Column("attempt", Integer, primary_key=True, autoincrement=False),
+    Column("step", BigInteger, primary_key=True, autoincrement=False),
+    # zlib over the JSON of a ScheduleMessage
+    Column("blob", LargeBinary, nullable=False),
+)
+
+metric_names = Table(
+    "metric_names",
+    metadata,
+    Column("id", _Key, primary_key=True, autoincrement=True),
+    Column("run_key", _Key, ForeignKey("runs.key"), nullable=False),
+    Column("name", Text, nullable=False),
+    Column("reduction", String(8), nullable=False),
+    UniqueConstraint("run_key", "name"),
+)
+
+points = Table(
+    "points",
+    metadata,
+    Column("metric_id", _Key, primary_key=True, autoincrement=False),
+    Column("attempt", Integer, primary_key=True, autoincrement=False),
+    Column("step", BigInteger, primary_key=True, autoincrement=False),
+    Column("value", Double),
+    Column("kind", SmallInteger, nullable=False),
+    Column("weight", Double, nullable=False),
+    # One series is one stretch of the table: a history reads it in order, without jumps.
+    sqlite_with_rowid=False,
+)
+
+events = Table(
+    "events",
+    metadata,
+    Column("id", _Key, primary_key=True, autoincrement=True),
+    Column("run_key", _Key, ForeignKey("runs.key"), nullable=False),
+    Column("attempt", Integer),
+    # Given by the driver, so that a repeat is known as one; null for the server's own events.
+    Column("key", Text),
+    Column("content_hash", LargeBinary(32)),
+    Column("kind", Text, nullable=False),
+    Column("at", Timestamp, nullable=False),
+    Column("message", Text, nullable=False),
+    Column("data", Text, nullable=False),
+    UniqueConstraint("run_key", "attempt", "key"),
+    Index("ix_events_run_key_id", "run_key", "id"),
+)
+
+tokens = Table(
+    "tokens",
+    metadata,
+    Column("id", _Key, primary_key=True, autoincrement=True),
+    Column("kind", String(16), nullable=False),
+    Column("name", Text, nullable=False),
+    Column("access", String(16), nullable=False),
+    Column("token_hash", String(64), nullable=False, unique=True),
+    Column("created_at", Timestamp, nullable=False),
+    Column("expires_at", Timestamp),
+    Column("revoked_at", Timestamp),
+)
+
+login_codes = Table(
+    "login_codes",
+    metadata,
+    Column("code_hash", String(64), primary_key=True),
+    Column("created_at", Timestamp, nullable=False),
+    Column("expires_at", Timestamp, nullable=False),
+    Column("used_at", Timestamp),
+)

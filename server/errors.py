@@ -1,0 +1,23 @@
+"""Domain errors that the API answers with a problem. One handler maps them; nothing below the endpoints knows HTTP."""
+
+from __future__ import annotations
+
+
+class NotFoundError(Exception):
+    """What was asked for does not exist."""
+
+
+class ConflictError(Exception):
+    """It cannot be done in the present state. `code` tells clients which conflict it is."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class InvalidError(Exception):
+    """What was sent is well formed and wrong. Each entry of `errors` is (JSON pointer, sentence)."""
+
+    def __init__(self, errors: list[tuple[str, str]]) -> None:
+        super().__init__("; ".join(detail for _, detail in errors))
+        self.errors = errors

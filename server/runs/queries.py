@@ -1,0 +1,211 @@
+"""All SQL over runs and attempts, and how their rows become records and answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import orjson
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, exists, func, or_, select
+
+from orchestrator.contracts.run_spec import BatchSpec, FixedBatchSpec, RunSpec
+from orchestrator.contracts.run_state import RunState
+from server.database.tables import attempts, run_tags, runs
+from server.errors import NotFoundError
+from server.runs.records import AttemptRecord, RunRecord
+from server.runs.run_id import is_run_id
+from server.runs.schemas import LastStep, Run, RunSummary
+from trainer.contracts.spec import ParallelismSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFilter:
+    """Which runs a list shows."""
+
+    states: tuple[RunState, ...] = ()
+    text: str | None = None
+    """Part of the name or the id, whatever its case."""
+    name: str | None = None
+    """The whole name."""
+    tags: tuple[tuple[str, str | None], ...] = ()
+    """(tag, value); None: any value. All must match."""
+
+
+def new_run_values(run_id: str, spec: RunSpec, now: datetime) -> dict[str, Any]:
+    """The row of a run that was just submitted."""
+    return {
+        "id": run_id,
+        "name": spec.name,
+        "kind": "managed",
+        "state": RunState.QUEUED,
+        "spec": spec.model_dump_json(),
+        "batch_policy": batch_policy(spec.batch),
+        "parallelism": layout(spec.parallelism),
+        "created_at": now,
+        "state_changed_at": now,
+    }
+
+
+def batch_policy(batch: BatchSpec) -> str:
+    """The batch policy in a few words.
+
+    >>> batch_policy(FixedBatchSpec(type="fixed", global_batch_size=64))
+    'fixed 64'
+    """
+    return f"fixed {batch.global_batch_size}" if isinstance(batch, FixedBatchSpec) else batch.type
+
+
+def layout(parallelism: ParallelismSpec) -> str:
+    """The parallel layout in a few words.
+
+    >>> layout(ParallelismSpec(dp=2, tp=2))
+    'dp 2, tp 2'
+    """
+    sizes = {"dp": parallelism.dp, "tp": parallelism.tp, "pp": parallelism.pp}
+    return ", ".join(f"{axis} {size}" for axis, size in sizes.items() if axis == "dp" or size > 1)
+
+
+def run_key(connection: Connection, run: str) -> int:
+    """The key of a run by its id or, failing that, of the newest run of that name. Raises NotFoundError."""
+    by = runs.c.id if is_run_id(run) else runs.c.name
+    key = connection.scalar(select(runs.c.key).where(by == run).order_by(runs.c.key.desc()).limit(1))
+    if key is None:
+        raise NotFoundError(f"There is no run with the {'id' if is_run_id(run) else 'name'} {run!r}.")
+    return int(key)
+
+
+def runs_in(connection: Connection, states: Iterable[RunState]) -> tuple[RunRecord, ...]:
+    rows = connection.execute(select(runs).where(runs.c.state.in_(list(states))).order_by(runs.c.key))
+    return tuple(_run_record(row) for row in rows)
+
+
+def run_record(connection: Connection, run: str) -> RunRecord:
+    return _run_record(connection.execute(select(runs).where(runs.c.key == run_key(connection, run))).one())
+
+
+def attempt_record(connection: Connection, run: str, number: int) -> AttemptRecord:
+    row = connection.execute(
+        select(attempts, runs.c.id)
+        .join(runs)
+        .where(attempts.c.run_key == run_key(connection, run), attempts.c.number == number)
+    ).one_or_none()
+    if row is None:
+        raise NotFoundError(f"Run {run} has no attempt {number}.")
+    return AttemptRecord(
+        run_id=row.id,
+        number=row.number,
+        created_at=row.created_at,
+        job_id=row.job_id,
+        last_heartbeat_at=row.last_heartbeat_at,
+        outcome=row.outcome,
+        reason=row.reason,
+        ended_at=row.ended_at,
+    )
+
+
+def spec(connection: Connection, run: str) -> RunSpec:
+    text = connection.scalar(select(runs.c.spec).where(runs.c.key == run_key(connection, run)))
+    return RunSpec.model_validate_json(text or "")
+
+
+def run_detail(connection: Connection, run: str) -> Run:
+    """One run with its spec. Raises NotFoundError."""
+    row = connection.execute(select(runs).where(runs.c.key == run_key(connection, run))).one()
+    summary = _summary(row, _tags(connection, [row.key]).get(row.key, {}))
+    return Run(**dict(summary), spec=RunSpec.model_validate_json(row.spec), version=row.version)
+
+
+def summaries(connection: Connection, run_ids: Sequence[str]) -> list[RunSummary]:
+    """The runs with these ids, as far as they exist."""
+    return _summaries(connection, select(runs).where(runs.c.id.in_(run_ids)).order_by(runs.c.key))
+
+
+def page(
+    connection: Connection, filter_: RunFilter, *, before_key: int | None, limit: int
+) -> tuple[list[RunSummary], int | None]:
+    """The newest matching runs below a key, and the key below which the next page begins."""
+    query = select(runs).where(_matches(filter_)).order_by(runs.c.key.desc()).limit(limit + 1)
+    if before_key is not None:
+        query = query.where(runs.c.key < before_key)
+    rows = connection.execute(query).all()
+    shown = rows[:limit]
+    tags = _tags(connection, [row.key for row in shown])
+    items = [_summary(row, tags.get(row.key, {})) for row in shown]
+    return items, shown[-1].key if len(rows) > limit else None
+
+
+def count(connection: Connection, filter_: RunFilter) -> int:
+    return connection.scalar(select(func.count()).select_from(runs).where(_matches(filter_))) or 0
+
+
+def count_by_state(connection: Connection, filter_: RunFilter) -> dict[RunState, int]:
+    """How many runs match in each state. Every state has an entry."""
+    rows = connection.execute(select(runs.c.state, func.count()).where(_matches(filter_)).group_by(runs.c.state)).all()
+    found = {row[0]: row[1] for row in rows}
+    return {state: found.get(state, 0) for state in RunState}
+
+
+def _matches(filter_: RunFilter) -> ColumnElement[bool]:
+    terms: list[ColumnElement[bool]] = [runs.c.key > 0]
+    if filter_.states:
+        terms.append(runs.c.state.in_(filter_.states))
+    if filter_.name is not None:
+        terms.append(runs.c.name == filter_.name)
+    if filter_.text:
+        terms.append(or_(runs.c.name.icontains(filter_.text, autoescape=True), runs.c.id == filter_.text))
+    for tag, value in filter_.tags:
+        same = [run_tags.c.run_key == runs.c.key, run_tags.c.tag == tag]
+        terms.append(exists().where(*same, *([run_tags.c.value == value] if value is not None else [])))
+    return and_(*terms)
+
+
+def _summaries(connection: Connection, query: Select[Any]) -> list[RunSummary]:
+    rows = connection.execute(query).all()
+    tags = _tags(connection, [row.key for row in rows])
+    return [_summary(row, tags.get(row.key, {})) for row in rows]
+
+
+def _tags(connection: Connection, keys: Sequence[int]) -> dict[int, dict[str, str]]:
+    found: dict[int, dict[str, str]] = {}
+    for row in connection.execute(select(run_tags).where(run_tags.c.run_key.in_(keys)).order_by(run_tags.c.tag)):
+        found.setdefault(row.run_key, {})[row.tag] = row.value
+    return found
+
+
+def _summary(row: Row[Any], tags: dict[str, str]) -> RunSummary:
+    return RunSummary(
+        id=row.id,
+        name=row.name,
+        kind=row.kind,
+        state=RunState(row.state),
+        reason=row.reason,
+        activity=row.activity,
+        tags=tags,
+        batch_policy=row.batch_policy,
+        parallelism=row.parallelism,
+        attempt=row.attempt,
+        created_at=row.created_at,
+        started_at=row.started_at,
+        ended_at=row.ended_at,
+        last_heartbeat_at=row.last_heartbeat_at,
+        num_steps=row.num_steps,
+        total_steps=row.total_steps,
+        last=None if row.last_step is None else LastStep.model_validate_json(row.last_step),
+        batch_sizes=() if row.sparkline is None else tuple(orjson.loads(row.sparkline)["values"]),
+    )
+
+
+def _run_record(row: Row[Any]) -> RunRecord:
+    return RunRecord(
+        id=row.id,
+        name=row.name,
+        state=RunState(row.state),
+        attempt=row.attempt,
+        created_at=row.created_at,
+        state_changed_at=row.state_changed_at,
+        last_heartbeat_at=row.last_heartbeat_at,
+        stop_mode=row.stop_mode,
+        stop_requested_at=row.stop_requested_at,
+    )

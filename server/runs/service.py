@@ -1,0 +1,186 @@
+"""The rules of runs. `RunStore` is used by the endpoints, by ingest, and by the supervisor from its own thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from typing import Literal
+
+from sqlalchemy import insert, update
+
+from orchestrator.contracts.run_spec import RunSpec
+from orchestrator.contracts.run_state import RunState, RunTrigger
+from server.auth.random_token import hash_token, new_token
+from server.database.engine import Database
+from server.database.tables import attempts, run_tags, runs
+from server.database.writer import Transaction, Work, Writer
+from server.errors import ConflictError
+from server.runs import queries
+from server.runs.records import AttemptRecord, LaunchedAttempt, RunRecord
+from server.runs.run_id import new_run_id
+from server.runs.transitions import Transition, add_event, apply_trigger
+
+
+class RunStore:
+    """Everything that reads or changes a run as a whole. Safe from any thread; each call is one transaction."""
+
+    def __init__(self, database: Database, writer: Writer, on_change: Callable[[str], None]) -> None:
+        """on_change is called with the run's id after each commit that changed the run."""
+        self._database = database
+        self._writer = writer
+        self._on_change = on_change
+
+    # What the supervisor uses
+
+    def runs_in(self, states: Iterable[RunState]) -> tuple[RunRecord, ...]:
+        """The runs in any of these states, oldest first."""
+        with self._database.read() as connection:
+            return queries.runs_in(connection, states)
+
+    def run(self, run_id: str) -> RunRecord:
+        """Raises NotFoundError."""
+        with self._database.read() as connection:
+            return queries.run_record(connection, run_id)
+
+    def spec(self, run_id: str) -> RunSpec:
+        """The spec as it was submitted. Raises NotFoundError."""
+        with self._database.read() as connection:
+            return queries.spec(connection, run_id)
+
+    def attempt(self, run_id: str, number: int) -> AttemptRecord:
+        """Raises NotFoundError."""
+        with self._database.read() as connection:
+            return queries.attempt_record(connection, run_id, number)
+
+    def apply(
+        self, run_id: str, trigger: RunTrigger, *, reason: str | None = None, attempt: int | None = None
+    ) -> RunState | None:
+        """Apply a trigger and return the new state, or None when it means nothing in the run's state.
+
+        attempt: act only while this is the run's newest attempt. Raises NotFoundError.
+        """
+
+        def work(transaction: Transaction) -> RunState | None:
+            key = queries.run_key(transaction.connection, run_id)
+            transition = apply_trigger(
+                transaction.connection, run_key=key, trigger=trigger, now=_now(), reason=reason, attempt=attempt
+            )
+            return self._told(transaction, run_id, transition)
+
+        return self._writer.run(work)
+
+    def launch(self, run_id: str) -> LaunchedAttempt | None:
+        """Take a queued run to `starting` and make its next attempt, or return None when it is not queued any more."""
+        return self._writer.run(self._launch_work(run_id))
+
+    def set_job(self, run_id: str, attempt: int, job_id: str) -> None:
+        """Keep the id of the attempt's Ray job."""
+
+        def work(transaction: Transaction) -> None:
+            key = queries.run_key(transaction.connection, run_id)
+            transaction.connection.execute(
+                update(attempts).where(attempts.c.run_key == key, attempts.c.number == attempt).values(job_id=job_id)
+            )
+
+        self._writer.run(work)
+
+    def set_reason(self, run_id: str, reason: str | None) -> None:
+        """Say what a run waits for, without a change of state."""
+
+        def work(transaction: Transaction) -> None:
+            changed = transaction.connection.execute(
+                update(runs).where(runs.c.id == run_id, runs.c.reason.is_distinct_from(reason)).values(reason=reason)
+            )
+            if changed.rowcount:
+                transaction.after_commit(lambda: self._on_change(run_id))
+
+        self._writer.run(work)
+
+    def add_event(self, run_id: str, *, kind: str, message: str, attempt: int | None = None) -> None:
+        """Add an event to the run's history, e.g. that its job was submitted."""
+
+        def work(transaction: Transaction) -> None:
+            key = queries.run_key(transaction.connection, run_id)
+            add_event(
+                transaction.connection, run_key=key, attempt=attempt, kind=kind, at=_now(), message=message, data={}
+            )
+
+        self._writer.run(work)
+
+    # What the API uses
+
+    def create(self, spec: RunSpec) -> str:
+        """Store a new run, queued. Returns its id. The spec has passed its checks already."""
+        now = _now()
+        run_id = new_run_id(now)
+
+        def work(transaction: Transaction) -> str:
+            connection = transaction.connection
+            key = connection.execute(
+                insert(runs).values(queries.new_run_values(run_id, spec, now))
+            ).inserted_primary_key
+            if spec.tags:
+                rows = [{"run_key": key[0], "tag": tag, "value": value} for tag, value in spec.tags.items()]
+                connection.execute(insert(run_tags), rows)
+            add_event(connection, run_key=key[0], attempt=None, kind="run.queued", at=now, message="created", data={})
+            transaction.after_commit(lambda: self._on_change(run_id))
+            return run_id
+
+        return self._writer.run(work)
+
+    def cancel(self, run_id: str, mode: Literal["graceful", "kill"]) -> RunState:
+        """Ask a run to stop. A second call may turn `graceful` into `kill`. Raises ConflictError when it has ended."""
+
+        def work(transaction: Transaction) -> RunState:
+            connection, now = transaction.connection, _now()
+            run = queries.run_record(connection, run_id)
+            if run.state.is_terminal:
+                raise ConflictError("run-ended", f"The run is {run.state} and cannot be cancelled.")
+            connection.execute(
+                update(runs)
+                .where(runs.c.id == run_id)
+                .values(stop_mode=mode, stop_requested_at=run.stop_requested_at or now, version=runs.c.version + 1)
+            )
+            transition = apply_trigger(
+                connection,
+                run_key=queries.run_key(connection, run_id),
+                trigger=RunTrigger.CANCEL,
+                now=now,
+                reason=f"cancelled ({mode})",
+            )
+            transaction.after_commit(lambda: self._on_change(run_id))
+            return transition.after if transition else run.state
+
+        return self._writer.run(work)
+
+    def _launch_work(self, run_id: str) -> Work[LaunchedAttempt | None]:
+        token = new_token("swi")
+
+        def work(transaction: Transaction) -> LaunchedAttempt | None:
+            connection, now = transaction.connection, _now()
+            run = queries.run_record(connection, run_id)
+            if run.state is not RunState.QUEUED:
+                return None
+            key, number = queries.run_key(connection, run_id), run.attempt + 1
+            connection.execute(
+                insert(attempts).values(run_key=key, number=number, token_hash=hash_token(token), created_at=now)
+            )
+            connection.execute(
+                update(runs).where(runs.c.key == key).values(attempt=number, last_heartbeat_at=None, activity=None)
+            )
+            transition = apply_trigger(connection, run_key=key, trigger=RunTrigger.LAUNCH, now=now)
+            self._told(transaction, run_id, transition)
+            spec = queries.spec(connection, run_id)
+            return LaunchedAttempt(run_id=run_id, number=number, spec=spec, ingest_token=token)
+
+        return work
+
+    def _told(self, transaction: Transaction, run_id: str, transition: Transition | None) -> RunState | None:
+        if transition is None:
+            return None
+        transaction.after_commit(lambda: self._on_change(run_id))
+        return transition.after
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

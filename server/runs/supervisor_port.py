@@ -1,0 +1,34 @@
+"""The port of what starts, watches and ends the jobs of runs. `server/supervisor/` implements it."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class RunSupervisor(Protocol):
+    """Works in a thread of its own; the app starts it with itself and stops it at the end."""
+
+    def start(self) -> None:
+        """Begin to work. Returns at once; everything slow happens in the supervisor's thread."""
+        ...
+
+    def wake(self) -> None:
+        """Something changed: look at the runs now, not at the next round. Safe from any thread; never blocks."""
+        ...
+
+    def stop(self) -> None:
+        """Leave the jobs as they are and end the thread. Returns within two seconds."""
+        ...
+
+
+class NoSupervisor:
+    """For a server that records runs and starts none."""
+
+    def start(self) -> None:
+        pass
+
+    def wake(self) -> None:
+        pass
+
+    def stop(self) -> None:
+        pass

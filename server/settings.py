@@ -1,0 +1,76 @@
+"""What a server is told at its start. Built once at the edge of the process and passed in, never read globally."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+DEFAULT_PORT = 8642
+MIB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Where the server keeps its data, where it listens, and how long it waits."""
+
+    home: Path
+    host: str = "127.0.0.1"
+    port: int = DEFAULT_PORT
+    database_url: str | None = None
+    """None: SQLite under `home`. PostgreSQL: `postgresql://user@host/name`."""
+    web_dist: Path = Path(__file__).parent.parent / "web" / "dist"
+    """The built dashboard."""
+    allowed_hosts: tuple[str, ...] = ()
+    """Further host names under which browsers may reach the server; loopback names and `host` always may."""
+    heartbeat_deadline_s: float = 30.0
+    """Without a heartbeat for so long a running run is lost."""
+    start_deadline_s: float = 180.0
+    """A driver that has not reported for so long after its job was submitted is lost."""
+    lost_deadline_s: float = 300.0
+    """A lost run that does not come back within this time fails."""
+    stop_deadline_s: float = 10.0
+    """A driver that is asked to stop and has not ended within this time is ended."""
+    max_body_bytes: int = 64 * MIB
+    """A larger request is refused, whatever it says of its own length."""
+    max_queued_writes: int = 2000
+    """More writes than this at once are answered with 429."""
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Settings:
+        """Read SWELL_HOME (default `~/.swell`), SWELL_HOST, SWELL_PORT, SWELL_DATABASE_URL and SWELL_ALLOWED_HOSTS."""
+        return cls(
+            home=Path(environment.get("SWELL_HOME") or "~/.swell").expanduser().resolve(),
+            host=environment.get("SWELL_HOST") or "127.0.0.1",
+            port=_port(environment.get("SWELL_PORT")),
+            database_url=environment.get("SWELL_DATABASE_URL") or None,
+            allowed_hosts=tuple(filter(None, (environment.get("SWELL_ALLOWED_HOSTS") or "").split(","))),
+        )
+
+    @property
+    def resolved_database_url(self) -> str:
+        return self.database_url or f"sqlite:///{self.home / 'swell.db'}"
+
+    @property
+    def token_path(self) -> Path:
+        """The admin token, readable by its owner only."""
+        return self.home / "token"
+
+    @property
+    def url(self) -> str:
+        """How this machine reaches the server."""
+        host = "127.0.0.1" if self.host in ("0.0.0.0", "::", "") else self.host
+        return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
+
+    def run_dir(self, run_id: str) -> Path:
+        """The directory of one run, for its journal and logs."""
+        return self.home / "runs" / run_id
+
+
+def _port(text: str | None) -> int:
+    if not text:
+        return DEFAULT_PORT
+    if not text.isdigit() or not 0 <= int(text) <= 65_535:
+        raise ValueError(f"SWELL_PORT={text!r} must be a number from 0 to 65535")
+    return int(text)

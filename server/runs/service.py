@@ -116,40 +116,39 @@ class RunStore:
 
         def work(transaction: Transaction) -> str:
             connection = transaction.connection
-            key = connection.execute(
-                insert(runs).values(queries.new_run_values(run_id, spec, now))
-            ).inserted_primary_key
+            connection.execute(insert(runs).values(queries.new_run_values(run_id, spec, now)))
+            key = queries.run_key(connection, run_id)
             if spec.tags:
-                rows = [{"run_key": key[0], "tag": tag, "value": value} for tag, value in spec.tags.items()]
+                rows = [{"run_key": key, "tag": tag, "value": value} for tag, value in spec.tags.items()]
                 connection.execute(insert(run_tags), rows)
-            add_event(connection, run_key=key[0], attempt=None, kind="run.queued", at=now, message="created", data={})
+            add_event(connection, run_key=key, attempt=None, kind="run.queued", at=now, message="created", data={})
             transaction.after_commit(lambda: self._on_change(run_id))
             return run_id
 
         return self._writer.run(work)
 
-    def cancel(self, run_id: str, mode: Literal["graceful", "kill"]) -> RunState:
+    def cancel(self, run: str, mode: Literal["graceful", "kill"]) -> RunState:
         """Ask a run to stop. A second call may turn `graceful` into `kill`. Raises ConflictError when it has ended."""
 
         def work(transaction: Transaction) -> RunState:
             connection, now = transaction.connection, _now()
-            run = queries.run_record(connection, run_id)
-            if run.state.is_terminal:
-                raise ConflictError("run-ended", f"The run is {run.state} and cannot be cancelled.")
+            found = queries.run_record(connection, run)
+            if found.state.is_terminal:
+                raise ConflictError("run-ended", f"The run is {found.state} and cannot be cancelled.")
             connection.execute(
                 update(runs)
-                .where(runs.c.id == run_id)
-                .values(stop_mode=mode, stop_requested_at=run.stop_requested_at or now, version=runs.c.version + 1)
+                .where(runs.c.id == found.id)
+                .values(stop_mode=mode, stop_requested_at=found.stop_requested_at or now, version=runs.c.version + 1)
             )
             transition = apply_trigger(
                 connection,
-                run_key=queries.run_key(connection, run_id),
+                run_key=queries.run_key(connection, found.id),
                 trigger=RunTrigger.CANCEL,
                 now=now,
-                reason=f"cancelled ({mode})",
+                message=f"asked to stop ({mode})",
             )
-            transaction.after_commit(lambda: self._on_change(run_id))
-            return transition.after if transition else run.state
+            transaction.after_commit(lambda: self._on_change(found.id))
+            return transition.after if transition else found.state
 
         return self._writer.run(work)
 

@@ -30,12 +30,14 @@ def apply_trigger(
     trigger: RunTrigger,
     now: datetime,
     reason: str | None = None,
+    message: str | None = None,
     attempt: int | None = None,
 ) -> Transition | None:
     """Take the run to the state that follows, or return None when the trigger means nothing in its state.
 
     attempt: act only while this is the run's newest attempt.
-    reason: kept as the run's reason; the event tells it too.
+    reason: kept as the run's reason, e.g. why it failed.
+    message: what the event says; by default the reason, or the two states.
     """
     row = connection.execute(select(runs.c.state, runs.c.attempt).where(runs.c.key == run_key)).one()
     before = RunState(row.state)
@@ -61,7 +63,7 @@ def apply_trigger(
         attempt=row.attempt or None,
         kind=f"run.{after}",
         at=now,
-        message=reason or f"{before} → {after}",
+        message=message or reason or f"{before} → {after}",
         data={"from": before, "to": after, "trigger": trigger},
     )
     return Transition(run_key=run_key, before=before, after=after)

@@ -33,7 +33,7 @@ test.each([
 
 describe("metrics", () => {
   test.each([
-    ["reward/mean", 0.6931, "0.693"],
+    ["reward/mean", 0.6934, "0.693"],
     ["reward", 0, "0.000"],
     ["train/loss", 0.01661, "0.0166"],
     ["loss/kl", 0.25, "0.2500"],

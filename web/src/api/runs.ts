@@ -1,0 +1,57 @@
+/** Runs: the list, one run, and what can be done to it. */
+import { infiniteQueryOptions, queryOptions, useMutation, useQueryClient } from "@tanstack/react-query";
+import { client, dataOf } from "./client";
+import { patchRun } from "./run-cache";
+import type { CancelMode, RunState } from "./types";
+
+export interface RunsFilter {
+  text: string;
+  /** Empty: any state. */
+  states: readonly RunState[];
+}
+
+const PAGE_SIZE = 100;
+
+export function runsOptions(filter: RunsFilter) {
+  return infiniteQueryOptions({
+    queryKey: ["runs", filter],
+    initialPageParam: null as string | null,
+    queryFn: async ({ pageParam, signal }) =>
+      dataOf(
+        await client.GET("/api/v1/runs", {
+          params: {
+            query: {
+              limit: PAGE_SIZE,
+              ...(filter.text !== "" && { text: filter.text }),
+              ...(filter.states.length > 0 && { state: [...filter.states] }),
+              ...(pageParam !== null && { cursor: pageParam }),
+            },
+          },
+          signal,
+        }),
+      ),
+    getNextPageParam: (page) => page.next_cursor,
+  });
+}
+
+export function runOptions(runId: string) {
+  return queryOptions({
+    queryKey: ["run", runId],
+    queryFn: async ({ signal }) =>
+      dataOf(await client.GET("/api/v1/runs/{run_id}", { params: { path: { run_id: runId } }, signal })),
+  });
+}
+
+export function useCancelRun(runId: string) {
+  const queryClient = useQueryClient();
+  return useMutation({
+    mutationFn: async (mode: CancelMode) =>
+      dataOf(
+        await client.POST("/api/v1/runs/{run_id}/cancel", {
+          params: { path: { run_id: runId } },
+          body: { mode },
+        }),
+      ),
+    onSuccess: (run) => patchRun(queryClient, run),
+  });
+}

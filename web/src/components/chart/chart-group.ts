@@ -1,0 +1,109 @@
+/** What the charts of one page share: x axis, range, cursor, and one redraw per animation frame. Knows no canvas. */
+
+export type XKind = "step" | "samples" | "tokens" | "time" | "relative";
+
+export interface XRange {
+  from: number;
+  to: number;
+}
+
+export interface GroupMember {
+  /** Draws what changed. Called at most once per frame, and only while `isVisible`. */
+  redraw(): void;
+  readonly isVisible: boolean;
+}
+
+/** Empty space right of the newest point while more may come. */
+const LIVE_MARGIN = 0.01;
+let groups = 0;
+
+export class ChartGroup {
+  /** Key under which the charts' cursors are in step. */
+  readonly key: string;
+  xKind: XKind = "step";
+  isLive = false;
+  private zoom: XRange | null = null;
+  private domain: XRange | null = null;
+  private cursorX: number | null = null;
+  private members = new Set<GroupMember>();
+  private dirty = new Set<GroupMember>();
+  private frame = 0;
+  private cursorListeners = new Set<(x: number | null) => void>();
+
+  constructor() {
+    groups += 1;
+    this.key = `charts-${groups}`;
+  }
+
+  add(member: GroupMember): void {
+    this.members.add(member);
+    this.invalidate(member);
+  }
+
+  remove(member: GroupMember): void {
+    this.members.delete(member);
+    this.dirty.delete(member);
+  }
+
+  /** Asks for a redraw of one chart in the next frame. */
+  invalidate(member: GroupMember): void {
+    this.dirty.add(member);
+    if (this.frame === 0) this.frame = requestAnimationFrame(() => this.flush());
+  }
+
+  invalidateAll(): void {
+    for (const member of this.members) this.invalidate(member);
+  }
+
+  private flush(): void {
+    this.frame = 0;
+    for (const member of [...this.dirty]) {
+      // A chart off the screen stays dirty: it is drawn when it comes near.
+      if (!member.isVisible) continue;
+      this.dirty.delete(member);
+      member.redraw();
+    }
+  }
+
+  /** All x there are; `null` while nothing is known. Charts with fewer points keep the same axis. */
+  setDomain(domain: XRange | null): void {
+    if (domain?.from === this.domain?.from && domain?.to === this.domain?.to) return;
+    this.domain = domain;
+    if (this.zoom === null) this.invalidateAll();
+  }
+
+  setZoom(zoom: XRange | null): void {
+    if (zoom?.from === this.zoom?.from && zoom?.to === this.zoom?.to) return;
+    this.zoom = zoom;
+    this.invalidateAll();
+  }
+
+  get isZoomed(): boolean {
+    return this.zoom !== null;
+  }
+
+  /** The x axis as drawn. */
+  range(): XRange {
+    if (this.zoom) return this.zoom;
+    if (!this.domain) return { from: 0, to: 1 };
+    const { from, to } = this.domain;
+    const span = to > from ? to - from : 1;
+    return { from, to: this.isLive ? from + span / (1 - LIVE_MARGIN) : from + span };
+  }
+
+  /** The x under the cursor, in every chart at once; `null` without a cursor. */
+  get cursor(): number | null {
+    return this.cursorX;
+  }
+
+  setCursor(x: number | null): void {
+    if (x === this.cursorX) return;
+    this.cursorX = x;
+    for (const listener of this.cursorListeners) listener(x);
+  }
+
+  onCursor(listener: (x: number | null) => void): () => void {
+    this.cursorListeners.add(listener);
+    return () => this.cursorListeners.delete(listener);
+  }
+}

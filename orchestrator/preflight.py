@@ -1,0 +1,75 @@
+"""What of a RunSpec only the machine can judge: files that must be there, tasks that must exist.
+
+The server calls it at submit, so it is quick and imports nothing heavy; the driver does not need it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from orchestrator.contracts.run_spec import ReasoningGymDataSpec, ReasoningGymTask, RunSpec
+from orchestrator.data.tasks import TaskError, make_task
+from trainer.contracts.spec import HuggingFaceModelSpec
+
+_TOKENIZER_FILES = ("tokenizer.json", "tokenizer.model", "vocab.json")
+"""One of them holds the vocabulary, whatever the kind of tokenizer."""
+
+Problem = tuple[str, str]
+"""The dotted path of the field to change, and a sentence."""
+
+
+def preflight(spec: RunSpec) -> list[Problem]:
+    """Everything that would make the run fail at its start, as (field, message); empty when nothing is found."""
+    problems: list[Problem] = []
+    if isinstance(spec.model, HuggingFaceModelSpec):
+        problems += [("model.path", message) for message in _model_problems(Path(spec.model.path))]
+    problems += _data_problems(spec.data, needs_answers=spec.warm_start is not None)
+    return problems
+
+
+def _model_problems(path: Path) -> Iterator[str]:
+    if not path.is_dir():
+        yield f"{path} is not a directory on this machine; give a model directory in Hugging Face's format"
+        return
+    if not any(path.glob("*.safetensors")):
+        yield f"{path} holds no .safetensors file"
+    if not any((path / name).is_file() for name in _TOKENIZER_FILES):
+        yield f"{path} holds no tokenizer: one of {', '.join(_TOKENIZER_FILES)} is needed"
+    yield from _config_problems(path / "config.json")
+
+
+def _config_problems(path: Path) -> Iterator[str]:
+    if not path.is_file():
+        yield f"{path.parent} holds no config.json"
+        return
+    try:
+        config = json.loads(path.read_bytes())
+    except ValueError as error:
+        yield f"{path} is not JSON: {error}"
+        return
+    if not isinstance(config, dict) or "model_type" not in config:
+        yield f"{path} does not say its model_type"
+
+
+def _data_problems(data: ReasoningGymDataSpec, *, needs_answers: bool) -> Iterator[Problem]:
+    for i, task in enumerate(data.tasks):
+        try:
+            _try_out(task, needs_answers)
+        except TaskError as error:
+            yield f"data.tasks.{i}.{error.field}", str(error)
+
+
+def _try_out(task: ReasoningGymTask, needs_answers: bool) -> None:
+    made = make_task(task, seed=0)
+    try:
+        entry = made[0]
+    # A configuration may pass the task's own check and still be one that it cannot make entries from.
+    except Exception as error:
+        raise TaskError(f"{task.name} makes no entry with config {task.config}: {error!r}", "config") from error
+    if needs_answers and not isinstance(entry["answer"], str):
+        raise TaskError(
+            f"{task.name} has a verifier but no right answer to learn from; leave warm_start out or take another task",
+            "name",
+        )

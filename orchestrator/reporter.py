@@ -1,0 +1,84 @@
+"""Tells the server what the driver does: into the journal first, then over HTTP from a thread of its own.
+
+    driver's thread   step(), event(), finish() ──► journal on disk
+    sender's thread   journal ──► POST, until it is answered;   a heartbeat every two seconds
+
+A server that is down costs the driver nothing: the thread waits, and then sends what has gathered. No failure to
+deliver is raised into the loop; a wish to stop, or an attempt that is fenced off, shows as `stop_requested`.
+"""
+
+from __future__ import annotations
+
+import threading
+from datetime import UTC, datetime
+
+import httpx
+
+from orchestrator.contracts.messages import EventMessage, Heartbeat, StateReport, StepMessage
+from orchestrator.journal import Journal, RecordKind
+from orchestrator.sender import Sender
+
+_TIMEOUT_S = 30.0
+_MAX_ACTIVITY_CHARS = 200
+
+
+class JournalReporter:
+    """The `Reporter` of a driver. It sends from the moment it is made, beginning with what the journal still holds."""
+
+    def __init__(self, *, journal: Journal, server_url: str, run_id: str, attempt: int, token: str) -> None:
+        self._journal = journal
+        self._attempt = attempt
+        self._activity: tuple[str, int, int | None] = ("starting", 0, None)
+        # trust_env: a proxy that is set for the internet must not swallow what is meant for the machine next door.
+        self._http = httpx.Client(headers={"Authorization": f"Bearer {token}"}, timeout=_TIMEOUT_S, trust_env=False)
+        self._sender = Sender(
+            journal=journal,
+            http=self._http,
+            run_url=f"{server_url.rstrip('/')}/api/v1/runs/{run_id}",
+            attempt=attempt,
+            heartbeat=self._heartbeat,
+        )
+        self._thread = threading.Thread(target=self._sender.run, name="sender", daemon=True)
+        self._thread.start()
+
+    def step(self, message: StepMessage) -> None:
+        self._append(RecordKind.STEP, message)
+
+    def event(self, message: EventMessage) -> None:
+        self._append(RecordKind.EVENT, message)
+
+    def activity(self, text: str, *, num_steps: int, total_steps: int | None) -> None:
+        """What the next heartbeats say."""
+        self._activity = (text[:_MAX_ACTIVITY_CHARS], num_steps, total_steps)
+
+    @property
+    def stop_requested(self) -> bool:
+        """Whether the server wants the attempt to end, or takes nothing more from it."""
+        return self._sender.stop_requested
+
+    def finish(self, report: StateReport) -> None:
+        """The last record. Returns when the server has everything, or has said that it wants nothing more."""
+        self._append(RecordKind.STATE, report)
+        self._thread.join()
+        self.close()
+
+    def close(self) -> None:
+        """End without waiting for the server. What is not delivered stays in the journal. Safe to call twice."""
+        self._sender.end()
+        self._thread.join()
+        self._http.close()
+        self._journal.close()
+
+    def _append(self, kind: RecordKind, message: StepMessage | EventMessage | StateReport) -> None:
+        self._journal.append(kind, message)
+        self._sender.wake()
+
+    def _heartbeat(self) -> Heartbeat:
+        text, num_steps, total_steps = self._activity
+        return Heartbeat(
+            attempt=self._attempt,
+            at=datetime.now(UTC),
+            activity=text,
+            num_steps=num_steps,
+            total_steps=total_steps,
+        )

@@ -1,0 +1,194 @@
+"""The reporter's thread: takes records from the journal, in order, and posts them until the server has them.
+
+    wake ──► heartbeat, when due ──► one batch of records, when due ──► sleep until something is due
+                                         │ delivered, refused: acknowledge
+                                         │ retry: due again later, and longer each time
+                                         └ fenced: the end
+
+It never gives up on a server that is down, and never lets one record that is refused hold up the next.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from itertools import takewhile
+from typing import Any
+
+import httpx
+import orjson
+from pydantic import ValidationError
+
+from orchestrator.contracts.messages import DesiredState, Heartbeat, IngestAnswer
+from orchestrator.delivery import Verdict, judge, retry_after_s, waits_s
+from orchestrator.journal import Journal, JournalRecord, RecordKind
+
+_log = logging.getLogger(__name__)
+
+_HEARTBEAT_EVERY_S = 2.0
+_MAX_BATCH_RECORDS = 200
+_MAX_BATCH_BYTES = 1_000_000
+"""One request stays far below what a server refuses for its size."""
+
+
+class Sender:
+    """Delivers a journal. `run` is the body of the thread; everything else may be called from the driver's."""
+
+    def __init__(
+        self, *, journal: Journal, http: httpx.Client, run_url: str, attempt: int, heartbeat: Callable[[], Heartbeat]
+    ) -> None:
+        self._journal = journal
+        self._http = http
+        self._run_url = run_url
+        self._attempt = attempt
+        self._heartbeat = heartbeat
+        self._wake = threading.Event()
+        self._ended = False
+        self._stop_requested = False
+        self._heartbeat_due = self._batch_due = time.monotonic()
+        self._waits: Iterator[float] | None = None
+        self._one_by_one_until = 0
+
+    @property
+    def stop_requested(self) -> bool:
+        """Whether the server wants the attempt to end, or takes nothing more from it."""
+        return self._stop_requested
+
+    def wake(self) -> None:
+        """There is something new in the journal."""
+        self._wake.set()
+
+    def end(self) -> None:
+        """Leave `run` after the request it is at, whatever is left to send."""
+        self._ended = True
+        self._wake.set()
+
+    def run(self) -> None:
+        """Send until the state report is delivered, the attempt is fenced off, or `end` is called."""
+        while not self._ended:
+            self._wake.clear()
+            if time.monotonic() >= self._heartbeat_due:
+                self._beat()
+            records = self._next_batch() if time.monotonic() >= self._batch_due else []
+            if records:
+                self._deliver(records)
+            elif not self._ended:
+                self._sleep()
+
+    def _sleep(self) -> None:
+        now = time.monotonic()
+        due = self._heartbeat_due
+        if self._batch_due > now:
+            due = min(due, self._batch_due)
+        self._wake.wait(max(0.0, due - now))
+
+    def _beat(self) -> None:
+        self._heartbeat_due = time.monotonic() + _HEARTBEAT_EVERY_S
+        verdict, _ = self._post("heartbeat", self._heartbeat().model_dump(mode="json"))
+        if verdict is Verdict.FENCED:
+            self._fence_off()
+
+    def _next_batch(self) -> list[JournalRecord]:
+        """The next records of one kind, as many as one request may hold."""
+        alone = self._journal.acknowledged < self._one_by_one_until
+        records = self._journal.unacknowledged(
+            max_records=1 if alone else _MAX_BATCH_RECORDS, max_bytes=_MAX_BATCH_BYTES
+        )
+        batch = list(takewhile(lambda record: record.kind is records[0].kind, records))
+        return batch[:1] if batch and batch[0].kind is RecordKind.STATE else batch
+
+    def _deliver(self, records: list[JournalRecord]) -> None:
+        if records[0].kind is RecordKind.REFUSED:
+            self._journal.acknowledge(records[-1].end)
+            return
+        path, body = _request(records, self._attempt)
+        verdict, answer = self._post(path, body)
+        match verdict:
+            case Verdict.DELIVERED:
+                self._settle(records)
+            case Verdict.REFUSED if len(records) > 1:
+                # The server takes a batch all or none: alone, only those it minds are refused.
+                self._one_by_one_until = records[-1].end
+            case Verdict.REFUSED:
+                self._set_aside(records[0], answer)
+            case Verdict.RETRY:
+                self._try_later(answer)
+            case Verdict.FENCED:
+                self._fence_off()
+
+    def _settle(self, records: list[JournalRecord]) -> None:
+        if self._waits is not None:
+            _log.info("the server takes records again")
+            self._waits = None
+        self._journal.acknowledge(records[-1].end)
+        self._ended = self._ended or records[-1].kind is RecordKind.STATE
+
+    def _set_aside(self, record: JournalRecord, answer: httpx.Response | None) -> None:
+        reason = f"{answer.status_code} {answer.text}" if answer is not None else "no answer"
+        _log.error("the server refused a %s, which stays in the journal: %s", record.kind, reason)
+        self._journal.append_refusal(record, reason)
+        self._settle([record])
+
+    def _try_later(self, answer: httpx.Response | None) -> None:
+        if self._waits is None:
+            _log.warning("the server takes no records for now: %s", _in_short(answer))
+            self._waits = waits_s()
+        asked_s = retry_after_s(answer.headers.get("retry-after")) if answer is not None else None
+        self._batch_due = time.monotonic() + max(asked_s or 0.0, next(self._waits))
+
+    def _fence_off(self) -> None:
+        _log.error("the server takes nothing more from attempt %d: it ends here", self._attempt)
+        self._stop_requested = self._ended = True
+
+    def _post(self, path: str, body: dict[str, Any]) -> tuple[Verdict, httpx.Response | None]:
+        """Post once. No answer, or one that is not the server's, means: again, later."""
+        try:
+            answer = self._http.post(
+                f"{self._run_url}/{path}", content=orjson.dumps(body), headers={"Content-Type": "application/json"}
+            )
+        except httpx.HTTPError as error:
+            _log.debug("no answer from %s: %r", self._run_url, error)
+            return Verdict.RETRY, None
+        verdict = judge(answer.status_code, _problem_type(answer))
+        if verdict is Verdict.DELIVERED:
+            return self._obey(answer), answer
+        return verdict, answer
+
+    def _obey(self, answer: httpx.Response) -> Verdict:
+        try:
+            wish = IngestAnswer.model_validate_json(answer.content).desired_state
+        except ValidationError as error:
+            _log.warning("an answer that is not the server's: %s", error)
+            return Verdict.RETRY
+        if wish is DesiredState.STOP and not self._stop_requested:
+            _log.info("the server asks this attempt to stop")
+            self._stop_requested = True
+        return Verdict.DELIVERED
+
+
+def _request(records: list[JournalRecord], attempt: int) -> tuple[str, dict[str, Any]]:
+    """Path and body of the request that delivers records of one kind."""
+    bodies = [record.body for record in records]
+    match records[0].kind:
+        case RecordKind.STEP:
+            return "steps:batch", {"attempt": attempt, "steps": bodies}
+        case RecordKind.EVENT:
+            return "events:batch", {"attempt": attempt, "events": bodies}
+        case RecordKind.STATE:
+            return "state", bodies[0]
+        case RecordKind.REFUSED:
+            raise ValueError("refusals stay in the journal")
+
+
+def _problem_type(answer: httpx.Response) -> str:
+    try:
+        problem = orjson.loads(answer.content)
+    except orjson.JSONDecodeError:
+        return ""
+    return str(problem.get("type", "")) if isinstance(problem, dict) else ""
+
+
+def _in_short(answer: httpx.Response | None) -> str:
+    return "no answer" if answer is None else f"{answer.status_code} {answer.text[:200]}"

@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from orchestrator.contracts.run_spec import RunSpec
+from orchestrator.preflight import preflight
+from tests.orchestrator.run_factories import run_spec
+
+
+def with_model(path: Path) -> RunSpec:
+    return run_spec(model={"type": "huggingface", "path": str(path)})
+
+
+def with_task(**task: object) -> RunSpec:
+    data = {"type": "reasoning_gym", "tasks": [task], "rollout_batch_size": 4}
+    return run_spec(data=data)
+
+
+def complete_model(path: Path) -> Path:
+    (path / "config.json").write_text(json.dumps({"model_type": "qwen3"}))
+    (path / "model.safetensors").write_bytes(b"")
+    (path / "tokenizer.json").write_text("{}")
+    return path
+
+
+def test_a_spec_that_can_start_has_no_problems(tmp_path: Path) -> None:
+    assert preflight(run_spec()) == []
+    assert preflight(with_model(complete_model(tmp_path))) == []
+
+
+def test_a_missing_model_directory_is_named(tmp_path: Path) -> None:
+    [(field, message)] = preflight(with_model(tmp_path / "nowhere"))
+    assert field == "model.path"
+    assert "nowhere is not a directory" in message
+
+
+@pytest.mark.parametrize(
+    ("missing", "told"),
+    [("config.json", "config.json"), ("model.safetensors", ".safetensors"), ("tokenizer.json", "tokenizer")],
+)
+def test_each_missing_model_file_is_named(tmp_path: Path, missing: str, told: str) -> None:
+    (complete_model(tmp_path) / missing).unlink()
+    [(field, message)] = preflight(with_model(tmp_path))
+    assert field == "model.path"
+    assert told in message
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "{}"])
+def test_a_config_that_says_no_model_is_told(tmp_path: Path, text: str) -> None:
+    (complete_model(tmp_path) / "config.json").write_text(text)
+    [(field, message)] = preflight(with_model(tmp_path))
+    assert field == "model.path"
+    assert "config.json" in message
+
+
+def test_an_unknown_task_is_told_with_close_matches() -> None:
+    [(field, message)] = preflight(with_task(name="spel_backward"))
+    assert field == "data.tasks.0.name"
+    assert "did you mean spell_backward" in message
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"no_such_option": 1},
+        {"min_word_len": 9, "max_word_len": 3},
+        {"min_word_len": "four"},
+        {"min_word_len": 90, "max_word_len": 99},
+        {"seed": 3},
+        {"size": 3},
+    ],
+)
+def test_a_bad_task_config_is_told(config: dict[str, object]) -> None:
+    [(field, message)] = preflight(with_task(name="spell_backward", config=config))
+    assert field == "data.tasks.0.config"
+    assert message
+
+
+def test_a_task_without_answers_cannot_be_warmed_up_on() -> None:
+    tasks = [{"name": "spell_backward"}, {"name": "rush_hour"}]
+    spec = run_spec(data={"type": "reasoning_gym", "tasks": tasks, "rollout_batch_size": 4})
+    [(field, message)] = preflight(spec)
+    assert field == "data.tasks.1.name"
+    assert "warm_start" in message
+    assert preflight(spec.model_copy(update={"warm_start": None})) == []
+
+
+def test_it_imports_nothing_heavy() -> None:
+    code = (
+        "import sys, orchestrator.preflight; print([m for m in ('torch', 'ray', 'reasoning_gym') if m in sys.modules])"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout.strip() == "[]"

@@ -95,7 +95,13 @@ export function paintBand(surface: Surface, columns: BandColumns, colour: string
   }
 }
 
-function fillBetween(surface: Surface, { x, low, high }: BandColumns, from: number, end: number, stepped: boolean) {
+function fillBetween(
+  surface: Surface,
+  { x, low, high }: BandColumns,
+  from: number,
+  end: number,
+  stepped: boolean,
+) {
   const { ctx, xOf, yOf } = surface;
   ctx.beginPath();
   for (let i = from; i < end; i++) {
@@ -160,7 +166,14 @@ export function paintOldField(surface: Surface, from: number, to: number, label:
   ctx.fillText(label, start + (isLeft ? -6 : 6) * ratio, Math.round(top + 9 * ratio));
 }
 
-export function paintDot(surface: Surface, x: number, y: number, size: number, colour: string, ring: boolean): void {
+export function paintDot(
+  surface: Surface,
+  x: number,
+  y: number,
+  size: number,
+  colour: string,
+  ring: boolean,
+): void {
   const { ctx, ratio } = surface;
   if (ring) {
     ctx.fillStyle = surface.theme.surface;

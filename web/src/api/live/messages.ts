@@ -1,0 +1,26 @@
+/** What the holder of the one event stream and the tabs of a browser say to each other. */
+
+export type StreamEventName = "run" | "steps" | "resync";
+
+/** An event as it came, its data still as text: parsed only in the tabs that use it. */
+export interface StreamEvent {
+  type: "event";
+  name: StreamEventName;
+  /** `epoch-sequence`, to resume from. */
+  id: string;
+  data: string;
+}
+
+export interface StreamStatus {
+  type: "status";
+  isOpen: boolean;
+  /** When it opened or broke, in ms since 1970. */
+  since: number;
+  /** When the next try begins, in ms since 1970; null while open or while a try is under way. */
+  retryAt: number | null;
+}
+
+export type FromHolder = StreamEvent | StreamStatus;
+
+/** `hello`: tell me the status. `retry`: try now. */
+export type FromTab = { type: "hello" } | { type: "retry" } | { type: "bye" };

@@ -160,7 +160,9 @@ class Architecture:
             "mlp.down_proj.weight": (hidden, ffn),
         }
         if self.family.has_qkv_bias:
-            shapes |= {f"self_attn.{name}_proj.bias": (size,) for name, size in zip("qkv", (queries, keys, keys))}
+            shapes |= {
+                f"self_attn.{name}_proj.bias": (size,) for name, size in zip("qkv", (queries, keys, keys), strict=True)
+            }
         if self.family.has_qk_norm:
             shapes |= {f"self_attn.{name}_norm.weight": (self.head_dim,) for name in "qk"}
         return shapes

@@ -19,16 +19,16 @@ from torch import Tensor
 from trainer.packed_layout import PackedLayout, grid_offsets
 
 
-@dataclass
-class PackedRowParams(PackedSeqParams):
+@dataclass(kw_only=True)
+class PackedRowParams(PackedSeqParams):  # type: ignore[misc]  # Megatron has no types
     """Megatron's PackedSeqParams, with what our RoPE, attention and output layer need beside it."""
 
-    positions: Tensor | None = None  # [T]
-    row_of_place: Tensor | None = None  # [P]
-    place_of_row: Tensor | None = None  # [T]
-    grids: tuple[tuple[int, int], ...] = ()
-    grid_offsets: tuple[int, ...] = ()
-    predicting_rows: Tensor | None = None  # [N]: rows whose next token is a loss token
+    positions: Tensor  # [T]
+    row_of_place: Tensor  # [P]
+    place_of_row: Tensor  # [T]
+    grids: tuple[tuple[int, int], ...]
+    grid_offsets: tuple[int, ...]
+    predicting_rows: Tensor  # [N]: rows whose next token is a loss token
 
 
 def packed_row_params(layout: PackedLayout, predicting_rows: Tensor) -> PackedRowParams:
@@ -76,13 +76,13 @@ class PackedAttention(torch.nn.Module):
         assert attention_mask is None, "the layout alone says who attends to whom"
         params = packed_seq_params
         rows, places = params.row_of_place, params.place_of_row
-        in_grids = [_RowToGrids.apply(tensor, rows, places) for tensor in (query, key, value)]  # [P, N or G, D]
+        in_grids = [_to_grids(tensor, rows, places) for tensor in (query, key, value)]  # [P, N or G, D]
         outputs = [
-            _attend(*(tensor[first:end].unflatten(0, grid) for tensor in in_grids)).flatten(0, 1)
+            _attend(*(tensor[first:end].view(*grid, *tensor.shape[1:]) for tensor in in_grids)).flatten(0, 1)
             for grid, first, end in zip(params.grids, params.grid_offsets, params.grid_offsets[1:], strict=False)
         ]
         output = outputs[0] if len(outputs) == 1 else torch.cat(outputs)  # [P, N, D]
-        return _GridsToRow.apply(output, places)
+        return _to_row(output, places)
 
 
 def _attend(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
@@ -91,6 +91,16 @@ def _attend(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2), is_causal=True, enable_gqa=True
     )
     return output.transpose(1, 2)
+
+
+def _to_grids(row: Tensor, row_of_place: Tensor, place_of_row: Tensor) -> Tensor:
+    grids: Tensor = _RowToGrids.apply(row, row_of_place, place_of_row)  # type: ignore[no-untyped-call]
+    return grids
+
+
+def _to_row(grids: Tensor, place_of_row: Tensor) -> Tensor:
+    row: Tensor = _GridsToRow.apply(grids, place_of_row)  # type: ignore[no-untyped-call]
+    return row
 
 
 class _RowToGrids(torch.autograd.Function):

@@ -95,14 +95,18 @@ class QueryKeyValue:
     head_dim: int
 
     def shard(self, tensors: Sequence[Tensor], *, tp_rank: int, tp_size: int) -> Tensor:
-        by_group = [tensor.unflatten(0, (self.num_query_groups, -1)) for tensor in tensors]
+        by_group = [self._by_group(tensor) for tensor in tensors]
         fused = torch.cat(by_group, dim=1)  # [groups, (heads_per_group + 2) · head_dim, …]
         return fused.chunk(tp_size)[tp_rank].flatten(0, 1)
 
     def unshard(self, shards: Sequence[Tensor]) -> list[Tensor]:
-        fused = torch.cat(list(shards)).unflatten(0, (self.num_query_groups, -1))
+        fused = self._by_group(torch.cat(list(shards)))
         sizes = [self.heads_per_group * self.head_dim, self.head_dim, self.head_dim]
-        return [part.flatten(0, 1) for part in fused.split(sizes, dim=1)]
+        return [part.flatten(0, 1) for part in torch.split(fused, sizes, dim=1)]
+
+    def _by_group(self, tensor: Tensor) -> Tensor:
+        """[rows, …] → [groups, rows / groups, …]."""
+        return tensor.reshape(self.num_query_groups, -1, *tensor.shape[1:])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

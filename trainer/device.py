@@ -53,7 +53,8 @@ def _patch_megatron_for_cpu() -> None:
     cpu = torch.device("cpu")
     # Megatron passes the answer on as `device=` wherever it allocates.
     torch.cuda.current_device = lambda: cpu  # type: ignore[assignment, return-value]
-    torch.cuda.synchronize = lambda device=None: None
+    torch.cuda.synchronize = lambda *_: None
+    torch.Tensor.cuda = lambda self, *_, **__: self  # type: ignore[method-assign]
     cpu_torch = _CpuTorch()
     for module in (schedules, clip_grads, optimizer):
         module.torch = cpu_torch

@@ -1,4 +1,4 @@
-"""Which rank is where: Megatron's order, tensor-parallel ranks first, then data-parallel, then pipeline stages. Pure."""
+"""Which rank is where, in Megatron's order: tensor-parallel ranks first, then data-parallel, then stages. Pure."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from torch import Tensor
 def vocab_parallel_log_probs(
     logits: Tensor, token_ids: Tensor, *, vocab_size: int, temperature: float, group: dist.ProcessGroup
 ) -> tuple[Tensor, Tensor]:
-    """log p(token) and the entropy of p, both [N] and in nats; p is the softmax of logits / temperature.
+    """Log p(token) and the entropy of p, both [N] and in nats; p is the softmax of logits / temperature.
 
     logits: [N, V], this rank's columns.
     token_ids: [N], of the whole vocabulary.
@@ -28,7 +28,9 @@ def vocab_parallel_log_probs(
     first = group.rank() * logits.shape[1]
     num_columns = min(logits.shape[1], vocab_size - first)
     assert num_columns > 0, "a rank holds nothing but vocabulary padding"
-    log_probs, entropy = _VocabParallelLogProbs.apply(logits[:, :num_columns], token_ids - first, temperature, group)
+    log_probs, entropy = _VocabParallelLogProbs.apply(  # type: ignore[no-untyped-call]
+        logits[:, :num_columns], token_ids - first, temperature, group
+    )
     return log_probs, entropy
 
 

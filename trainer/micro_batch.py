@@ -5,7 +5,7 @@ Legend: T tokens of the row, N loss tokens.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -56,7 +56,8 @@ def dummy_micro_batch(device: torch.device, *, with_rollout_data: bool) -> Micro
         advantages=zero if with_rollout_data else None,
         old_log_probs=zero if with_rollout_data else None,
     )
-    return to_micro_batch(samples, device)
+    # It counts for nothing: the mean over the step's samples must not see it.
+    return replace(to_micro_batch(samples, device), num_samples=0)
 
 
 def _pick(array: FloatArray | None, rows: np.ndarray, device: torch.device) -> Tensor | None:

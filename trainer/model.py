@@ -28,7 +28,7 @@ from trainer.contracts.spec import ParallelismSpec
 from trainer.conversion import StageTensor, stage_tensors
 
 
-class PackedGPTModel(GPTModel):
+class PackedGPTModel(GPTModel):  # type: ignore[misc]  # Megatron has no types
     """GPTModel for packed rows: RoPE restarts with every sample, and only loss tokens reach the output layer."""
 
     def _preprocess(self, *, packed_seq_params: PackedRowParams, **kwargs: Any) -> tuple[Any, ...]:
@@ -40,13 +40,14 @@ class PackedGPTModel(GPTModel):
         """[T, 1, H] → [1, N, V] on the last stage; elsewhere the hidden states go on as they are."""
         if self.post_process:
             hidden_states = hidden_states.index_select(0, packed_seq_params.predicting_rows)
-        return super()._postprocess(hidden_states, packed_seq_params=packed_seq_params, **kwargs)
+        output: Tensor = super()._postprocess(hidden_states, packed_seq_params=packed_seq_params, **kwargs)
+        return output
 
 
 def build_model(
     architecture: Architecture, parallelism: ParallelismSpec, *, device: torch.device
 ) -> DistributedDataParallel:
-    """This rank's pipeline stage, with weights that are still to be set."""
+    """The pipeline stage of this rank, with weights that are still to be set."""
     config = _transformer_config(architecture, parallelism)
     model = PackedGPTModel(
         config=config,
@@ -119,6 +120,7 @@ def _transformer_config(architecture: Architecture, parallelism: ParallelismSpec
         bias_dropout_fusion=False,
         bias_activation_fusion=False,
         masked_softmax_fusion=False,
+        cuda_graph_scope=[],
         finalize_model_grads_func=finalize_model_grads,
     )
 

@@ -1,4 +1,4 @@
-"""One Megatron rank: a process's share of the model, from joining the process group to training and handing out weights.
+"""One Megatron rank: a process's share of the model, from joining the process group to handing out weights.
 
 A plain class, so that tests can run one rank without Ray; `trainer/ray_trainer.py` puts one into each actor.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import timedelta
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -42,7 +43,7 @@ class MegatronRank:
         self._rank = rank
         self._device_type = device_type
         self._timeout = timedelta(seconds=collective_timeout_s)
-        self._store: dist.TCPStore | None = None
+        self._store: Any = None
         self._state: TrainingState | None = None
         # Ranks share the machine's cores; two processes with two threads each slow each other to a crawl.
         torch.set_num_threads(num_threads)
@@ -87,7 +88,7 @@ class MegatronRank:
         return train(self._state, shard, global_batch_sizes=shard.global_batch_sizes)
 
     def weights(self) -> WholeTensors:
-        """This pipeline stage's whole tensors by Hugging Face names, on its first tensor-parallel rank.
+        """The stage's whole tensors by Hugging Face names, on its first tensor-parallel rank.
 
         All tensor-parallel ranks of the stage must call it; the others get nothing.
         """
@@ -109,9 +110,11 @@ class MegatronRank:
         timer = self._state.timer
         return self._state.step, None if timer is None else timer.num_forwarded
 
-    def _connect(self, host: str, port: int) -> dist.TCPStore:
+    def _connect(self, host: str, port: int) -> Any:
         is_master = self._rank == 0
-        return dist.TCPStore(host, port, is_master=is_master, timeout=self._timeout, wait_for_workers=False)
+        return dist.TCPStore(  # type: ignore[attr-defined]
+            host, port, is_master=is_master, timeout=self._timeout, wait_for_workers=False
+        )
 
     def _build(self) -> None:
         spec = self._spec
@@ -141,7 +144,7 @@ def _gather(tensors: Mapping[str, Tensor]) -> list[dict[str, Tensor]]:
     return [
         {
             name: part.view(tensor.shape)
-            for (name, tensor), part in zip(tensors.items(), whole.cpu().split(sizes), strict=True)
+            for (name, tensor), part in zip(tensors.items(), torch.split(whole.cpu(), sizes), strict=True)
         }
         for whole in parts or []
     ]

@@ -54,5 +54,5 @@ def describe_failures(failures: Sequence[RankFailure]) -> str:
 
 
 def _broke_in_collective(error: BaseException, text: str) -> bool:
-    """gloo reports a lost peer as a plain RuntimeError: told by where it was raised."""
+    """Gloo reports a lost peer as a plain RuntimeError: told by where it was raised."""
     return isinstance(error, RuntimeError) and ("torch/distributed/" in text or "gloo" in str(error).lower())

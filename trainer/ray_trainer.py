@@ -9,6 +9,7 @@ failure ends all actors and becomes a `TrainerError`.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping, Sequence
 from itertools import chain
@@ -47,6 +48,9 @@ class RankActor:
 
     def host(self) -> str:
         return str(ray.util.get_node_ip_address())
+
+    def pid(self) -> int:
+        return os.getpid()
 
     def call(self, method: str, *args: Any) -> Any:
         """Call a method of `MegatronRank`; returns its result or a `RankFailure`."""
@@ -148,7 +152,7 @@ class RayPolicyTrainer:
 
     def _gather(self, method: str) -> Weights:
         """Whole tensors from every pipeline stage of the first copy of the model."""
-        stages = self._call({rank: (method,) for rank in self._layout.ranks_of(dp_rank=0)})
+        stages = self._call(dict.fromkeys(self._layout.ranks_of(dp_rank=0), (method,)))
         return dict(chain.from_iterable(stage.items() for stage in stages))
 
     def _call_all(self, *call: Any) -> list[Any]:

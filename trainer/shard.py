@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain, pairwise
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ import numpy.typing as npt
 from trainer.contracts.sample import TrainSample
 from trainer.contracts.schedule import DpSchedule
 
+ScalarT = TypeVar("ScalarT", bound=np.generic)
 FloatArray = npt.NDArray[np.float32]
 
 
@@ -120,7 +122,7 @@ def _rollout_data(samples: Sequence[TrainSample], name: str) -> FloatArray:
     return _concatenate(arrays, np.float32)
 
 
-def _concatenate(arrays: Sequence[npt.NDArray[np.generic]], dtype: type[np.generic]) -> npt.NDArray[np.generic]:
+def _concatenate(arrays: Sequence[npt.NDArray[ScalarT]], dtype: type[ScalarT]) -> npt.NDArray[ScalarT]:
     return np.concatenate(arrays, dtype=dtype) if arrays else np.empty(0, dtype=dtype)
 
 

@@ -33,8 +33,8 @@ class RankStepReport:
 def merge_reports(reports: Sequence[RankStepReport], layout: RankLayout) -> StepRecord:
     """Merge one step's reports, in the order of the ranks.
 
-    Losses and what is counted per token are known to the last pipeline stage, once for each dp_rank. A micro-batch takes
-    as long as on the slowest of the ranks that share it.
+    Losses and what is counted per token are known to the last pipeline stage, once for each dp_rank. A micro-batch
+    takes as long as on the slowest of the ranks that share it.
     """
     assert len({(report.status, report.lr_position_after) for report in reports}) == 1, "ranks must agree on a step"
     first = reports[0]

@@ -126,7 +126,7 @@ def loss_function(
     step_global_batch_size: int,
     num_microbatches: int,
 ) -> tuple[Tensor, dict[str, Metric]]:
-    """This micro-batch's share of the step's loss, as Megatron's schedule wants it, and its metrics.
+    """The micro-batch's share of the step's loss, as Megatron's schedule wants it, and its metrics.
 
     logits: [1, N, V].
 

@@ -1,0 +1,227 @@
+"""The real stack: Ray actors, Megatron's DDP and pipeline, against a plain one-process reference."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+import ray
+
+from tests.trainer import factories
+from trainer.contracts.policy_trainer import StepStatus, TrainerError
+from trainer.contracts.schedule import dp_schedule_problems
+from trainer.contracts.spec import ClippedLossSpec, SftLossSpec
+from trainer.ray_trainer import RayPolicyTrainer
+
+pytestmark = pytest.mark.stack
+
+CASES = {case["id"]: case for case in json.loads(Path("tests/cases/loss.json").read_text())["cases"]}
+
+# A warm-up from 0: the first step of a phase moves no weight, so that its gradient can be compared afterwards.
+FROZEN = {"warmup": 1000}
+
+NUM_SAMPLES = 7
+
+# step[dp_rank][k] = samples. With dp = 2 the ranks hold 5 and 2 samples, and the second has a dummy.
+ALONE = [[[4, 0, 2], [1], [6, 3, 5]]]
+UNEVEN = [[[4, 0, 2], [1], [6]], [[3, 5], [], []]]
+LAYOUTS = {
+    "dp=1": ({}, ALONE),
+    "dp=2": ({"dp": 2}, UNEVEN),
+    "tp=2": ({"tp": 2}, ALONE),
+    "pp=2": ({"pp": 2}, [[[4, 0, 2], [], [1], [6, 3, 5]]]),
+    "dp=2, pp=2": ({"dp": 2, "pp": 2}, UNEVEN),
+    "dp=2, tp=2": ({"dp": 2, "tp": 2}, UNEVEN),
+}
+
+
+@contextmanager
+def started(**parallelism: int) -> Iterator[RayPolicyTrainer]:
+    trainer = RayPolicyTrainer(factories.trainer_spec(**parallelism), collective_timeout_s=30)
+    try:
+        yield trainer
+    finally:
+        trainer.close()
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_step_under_any_layout_equals_the_plain_reference(local_ray, layout, capsys):
+    parallelism, step = LAYOUTS[layout]
+    rng = np.random.default_rng(11)
+    samples = factories.samples(rng, NUM_SAMPLES)
+    plan = factories.schedule(step)
+    assert not dp_schedule_problems(plan, lengths=[one.num_tokens for one in samples], token_cap=None)
+    with started(**parallelism) as trainer:
+        model = factories.reference_model(trainer.hf_config(), trainer.weights())
+        for loss in (SftLossSpec(), ClippedLossSpec(temperature=0.8)):
+            expected = factories.reference_step(model, samples, loss)
+            trainer.start_phase(factories.phase(loss, **FROZEN))
+            (record,) = trainer.train(samples=samples, schedule=plan)
+            errors = factories.gradient_errors(trainer.gradients(), expected.gradients)
+            with capsys.disabled():
+                worst = max(errors, key=errors.__getitem__)
+                print(f"\n{layout}, {loss.type}: whole {errors['']:.1e}, worst {errors[worst]:.1e} {worst}", end="")
+            assert max(errors.values()) <= 1e-5, errors
+            assert record.status is StepStatus.TRAINED
+            assert (record.lr_position_before, record.lr_position_after) == (0, NUM_SAMPLES)
+            assert record.metrics["train/loss"].value == pytest.approx(expected.loss, rel=1e-5)
+            assert record.metrics["train/loss"].count == record.global_batch_size == NUM_SAMPLES
+            assert record.metrics["train/grad_norm"].value == pytest.approx(expected.grad_norm, rel=1e-5)
+            assert record.metrics["train/entropy"].value == pytest.approx(expected.entropy, rel=1e-5)
+            assert record.metrics["train/entropy"].count == expected.num_loss_tokens
+            assert [len(seconds) for seconds in record.micro_batch_s] == [len(rank) for rank in step]
+
+
+def test_random_uneven_cuts_and_skips_of_two_ranks(local_ray):
+    rng = np.random.default_rng(23)
+    with started(dp=2) as trainer:
+        model = factories.reference_model(trainer.hf_config(), trainer.weights())
+        for _ in range(10):
+            samples = factories.samples(rng, int(rng.integers(1, 12)))
+            loss = ClippedLossSpec()
+            expected = factories.reference_step(model, samples, loss)
+            trainer.start_phase(factories.phase(loss, **FROZEN))
+            cut = factories.random_step(rng, len(samples), dp=2)
+            (record,) = trainer.train(samples=samples, schedule=factories.schedule(cut))
+            errors = factories.gradient_errors(trainer.gradients(), expected.gradients)
+            assert max(errors.values()) <= 1e-5, (cut, errors)
+            assert record.metrics["train/loss"].value == pytest.approx(expected.loss, rel=1e-5, abs=1e-7)
+        _check_constant_loss_cases(trainer, model)
+        _check_agreement_on_skips(trainer)
+        _check_refusals(trainer)
+
+
+def _check_constant_loss_cases(trainer: RayPolicyTrainer, model: object) -> None:
+    """The clipped loss of an unchanged policy is −A per token: any constant loss can be asked for."""
+    for case_id, weigh in (("token-mean-uneven-dp", _token_mean), ("megatron-scaling-variable-batch", _per_sample)):
+        case = CASES[case_id]
+        parts, num_micro_batches = weigh(case["given"])
+        rng = np.random.default_rng(0)
+        samples, step = [], [[] for _ in range(2)]
+        for dp_rank, micro_batches in enumerate(parts):
+            for part in micro_batches:
+                step[dp_rank].append([] if part is None else [len(samples)])
+                if part is not None:
+                    samples.append(_constant_loss(rng, model, *part))
+        trainer.start_phase(factories.phase(ClippedLossSpec(), **FROZEN))
+        (record,) = trainer.train(samples=samples, schedule=factories.schedule(step))
+        assert record.metrics["train/loss"].value == pytest.approx(case["expect"], rel=1e-5), case_id
+        assert len(record.micro_batch_s[0]) == num_micro_batches
+
+
+def _token_mean(given: dict) -> tuple[list, int]:
+    """(tokens, loss per token, loss_scale) by rank and micro-batch; w_i = 1 / tokens of the step."""
+    step_tokens = sum(tokens for tokens, _ in given["rank_sums"])
+    num_samples = len(given["rank_sums"])
+    return [[(n, total / n, num_samples / step_tokens)] for n, total in given["rank_sums"]], 1
+
+
+def _per_sample(given: dict) -> tuple[list, int]:
+    """One sample of weight 1/step_global_batch_size for each contribution; 0 is the dummy."""
+    return [
+        [(4, total, 0.25) if total else None for total in contributions] for contributions in given["contributions"]
+    ], 2
+
+
+def _constant_loss(rng: np.random.Generator, model: object, tokens: int, loss: float, loss_scale: float):
+    one = factories.sample(rng, prompt=2, response=tokens, loss_scale=loss_scale)
+    advantages = np.where(one.loss_mask, -loss, 0.0).astype(np.float32)
+    return replace(one, advantages=advantages, old_log_probs=factories.reference_log_probs(model, one))
+
+
+def _check_agreement_on_skips(trainer: RayPolicyTrainer) -> None:
+    rng = np.random.default_rng(0)
+    good, masked = factories.sample(rng), factories.sample(rng, prompt=6, response=0)
+    bad = replace(good, advantages=np.full(good.num_tokens, np.nan, dtype=np.float32))
+    trainer.start_phase(factories.phase(ClippedLossSpec()))
+    plan = factories.schedule([[[0]], [[1]]], [[[2]], [[3]]], [[[4]], [[5]]])
+    records = trainer.train(samples=[good, bad, masked, masked, good, masked], schedule=plan)
+    assert [record.status for record in records] == [
+        StepStatus.SKIPPED_NON_FINITE,
+        StepStatus.SKIPPED_NO_SIGNAL,
+        StepStatus.TRAINED,
+    ]
+    assert [record.lr_position_after for record in records] == [0, 0, 2]
+    assert all(metric.value is None for metric in records[1].metrics.values())
+
+
+def _check_refusals(trainer: RayPolicyTrainer) -> None:
+    one = factories.sample(np.random.default_rng(0), advantages=None)
+    with pytest.raises(ValueError, match="needs advantages"):
+        trainer.train(samples=[one], schedule=factories.schedule([[[0]], [[]]]))
+    with pytest.raises(ValueError, match="dp=1"):
+        trainer.train(samples=[one], schedule=factories.schedule([[[0]]]))
+
+
+def test_first_step_moves_all_layouts_alike(local_ray):
+    """Weights after three steps of different sizes; layouts differ by rounding only."""
+    samples = factories.samples(np.random.default_rng(4), 9)
+    alone = [[[[0, 1], [2, 3]]], [[[4]]], [[[5, 6, 7, 8]]]]
+    uneven = [[[[0, 1, 2]], [[3]]], [[[4]], [[]]], [[[5]], [[6, 7, 8]]]]
+    results = []
+    for parallelism, steps in (({}, alone), ({"dp": 2}, uneven)):
+        with started(**parallelism) as trainer:
+            # A large eps: Adam divides by the gradient's size, which would blow rounding up where it is near zero.
+            phase = factories.phase(SftLossSpec(), lr=1e-2, clip_grad=1.0)
+            phase = phase.model_copy(update={"optimizer": phase.optimizer.model_copy(update={"eps": 1e-3})})
+            trainer.start_phase(phase)
+            records = trainer.train(samples=samples, schedule=factories.schedule(*steps))
+            results.append((trainer.weights(), [record.lr_position_after for record in records]))
+    (weights, positions), (other_weights, other_positions) = results
+    assert positions == other_positions == [4, 5, 9]
+    assert factories.gradient_errors(other_weights, weights)[""] <= 1e-5
+
+
+def test_raising_rank_becomes_an_error_with_its_traceback_and_leaves_no_process(local_ray):
+    samples = factories.samples(np.random.default_rng(0), 3)
+    outside_vocabulary = replace(samples[2], token_ids=np.full(samples[2].num_tokens, factories.VOCAB_SIZE + 99))
+    samples = [*samples[:2], outside_vocabulary]
+    with started(dp=2) as trainer:
+        pids = ranks_of(trainer)
+        trainer.start_phase(factories.phase(SftLossSpec()))
+        started_at = time.monotonic()
+        with pytest.raises(TrainerError) as caught:
+            trainer.train(samples=samples, schedule=factories.schedule([[[0]], [[1]]], [[[]], [[2]]]))
+        assert time.monotonic() - started_at < 20
+    lines = str(caught.value).splitlines()
+    assert lines[0].startswith("rank 1, step 1 of this iteration, micro-batch 0: IndexError")
+    assert "embedding" in str(caught.value)
+    assert_gone(pids)
+    with pytest.raises(TrainerError, match="closed"):
+        trainer.weights()
+
+
+def test_dying_rank_becomes_an_error_and_leaves_no_process(local_ray):
+    with started(dp=2) as trainer:
+        pids = ranks_of(trainer)
+        trainer.start_phase(factories.phase(SftLossSpec()))
+        os.kill(pids[1], 9)
+        with pytest.raises(TrainerError, match="rank 1: the process ended"):
+            trainer.train(
+                samples=factories.samples(np.random.default_rng(0), 2), schedule=factories.schedule([[[0]], [[1]]])
+            )
+        trainer.close()
+    assert_gone(pids)
+
+
+def ranks_of(trainer: RayPolicyTrainer) -> list[int]:
+    return [ray.get(actor.pid.remote()) for actor in trainer._actors]
+
+
+def assert_gone(pids: list[int]) -> None:
+    wait_until(lambda: not any(psutil.pid_exists(pid) for pid in pids))
+
+
+def wait_until(condition: Callable[[], bool], timeout_s: float = 10.0) -> None:
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        assert time.monotonic() < deadline, "still not"
+        time.sleep(0.05)

@@ -1,0 +1,107 @@
+"""The local Ray cluster as the reconciler uses it: one head and its jobs, with nothing of Ray in the answers."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+from contextlib import closing
+
+from server.supervisor import processes
+from server.supervisor.job_reason import ended_reason
+from server.supervisor.jobs import JobClient, JobError
+from server.supervisor.ray_head import HeadRecord, RayHead
+from server.supervisor.view import JobState, JobView
+
+logger = logging.getLogger(__name__)
+
+JOB_TAG = "SWELL_JOB"
+"""Environment variable that every process of a job inherits; its value is the job's id."""
+
+_HEAD_GONE = "The Ray head has ended, and the run's job with it."
+_JOB_UNKNOWN = "The Ray head does not know the run's job."
+
+
+class LocalCluster:
+    """Implements `reconciler.Cluster` with a head on this machine."""
+
+    def __init__(self, head: RayHead) -> None:
+        self._head = head
+
+    def clear_remains(self) -> None:
+        """End what a dead head has left behind."""
+        if self._head.remembered() is not None and self._head.current() is None:
+            self._head.stop()
+
+    def prepare(self, give_up: threading.Event) -> None:
+        """Have a head that takes jobs. Raises HeadError."""
+        self._head.ensure(give_up)
+
+    def submit(self, job_id: str, launch_json: str, give_up: threading.Event) -> None:
+        """Start a driver. Raises HeadError or JobError; repeating it is harmless."""
+        with self._client(self._head.ensure(give_up)) as client:
+            client.submit(
+                job_id,
+                entrypoint=f'"{sys.executable}" -m orchestrator.main',
+                environment={
+                    "SWELL_ATTEMPT": launch_json,
+                    JOB_TAG: job_id,
+                    # More threads than cores make all processes of a run crawl.
+                    "OMP_NUM_THREADS": "1",
+                    **self._head.environment(),
+                },
+            )
+
+    def look(self, job_id: str) -> JobView:
+        """What is known of a job now."""
+        record = self._head.current()
+        if record is None:
+            return self._not_alive(job_id, JobState.ABSENT, _HEAD_GONE)
+        try:
+            with self._client(record) as client:
+                job = client.get(job_id)
+        except JobError as error:
+            logger.warning("job %s: %s", job_id, error)
+            return JobView(state=JobState.UNKNOWN, message=str(error))
+        if job is None:
+            return self._not_alive(job_id, JobState.ABSENT, _JOB_UNKNOWN)
+        if job.status.has_ended:
+            return self._not_alive(job_id, JobState.ENDED, ended_reason(job))
+        return JobView(state=JobState.ALIVE)
+
+    def alive_jobs(self) -> list[str]:
+        """Ids of the jobs that a living head has; empty when it cannot be asked."""
+        record = self._head.current()
+        if record is None:
+            return []
+        try:
+            with self._client(record) as client:
+                return client.alive()
+        except JobError as error:
+            logger.warning("jobs: %s", error)
+            return []
+
+    def stop_job(self, job_id: str) -> None:
+        """Ask Ray to end a job. Raises JobError."""
+        record = self._head.current()
+        if record is not None:
+            with self._client(record) as client:
+                client.stop(job_id)
+
+    def end_processes(self, job_id: str) -> None:
+        """Kill what is left of a job."""
+        left = processes.tagged(JOB_TAG, job_id)
+        if left:
+            logger.info("job %s: killing processes %s", job_id, processes.pids(left))
+        if stuck := processes.kill(left):
+            logger.error("job %s: processes %s cannot be killed", job_id, stuck)
+
+    def stop_head(self) -> None:
+        """End the head with everything that runs on it."""
+        self._head.stop()
+
+    def _client(self, record: HeadRecord) -> closing[JobClient]:
+        return closing(JobClient(dashboard_url=record.dashboard_url, token=self._head.token()))
+
+    def _not_alive(self, job_id: str, state: JobState, message: str) -> JobView:
+        return JobView(state=state, message=message, has_processes=bool(processes.tagged(JOB_TAG, job_id)))

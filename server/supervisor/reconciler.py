@@ -1,0 +1,265 @@
+"""The thread that keeps runs and jobs in step: look, decide, act, wait; also at the start of a server.
+
+    runs in the database ─┐
+                          ├─► view ─► decisions.decide ─► actions ─► database, Ray head, jobs
+    jobs, processes ──────┘
+
+Started and ended by the app. It is the only code that launches, loses, fails or clears away a run by itself; endpoints
+only write what they want and wake it.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol
+
+from orchestrator.contracts.messages import AttemptLaunch
+from orchestrator.contracts.run_state import RunState, RunTrigger
+from server.errors import NotFoundError
+from server.runs.records import LaunchedAttempt, RunRecord
+from server.supervisor import decisions
+from server.supervisor.jobs import JobError
+from server.supervisor.launch_files import read_launch, write_launch
+from server.supervisor.ray_head import HeadError
+from server.supervisor.view import Deadlines, JobState, JobView, RunView, job_id_of, run_id_of
+
+logger = logging.getLogger(__name__)
+
+_ROUND_S = 0.5
+"""Between two looks while there are runs to watch."""
+_IDLE_ROUND_S = 5.0
+_RETRY_S = 5.0
+"""After a round that failed."""
+_UNFINISHED = [state for state in RunState if not state.is_terminal]
+
+
+class Runs(Protocol):
+    """The runs in the database: `server.runs.service.RunStore`."""
+
+    def runs_in(self, states: Iterable[RunState]) -> tuple[RunRecord, ...]: ...
+
+    def run(self, run_id: str) -> RunRecord: ...
+
+    def launch(self, run_id: str) -> LaunchedAttempt | None: ...
+
+    def apply(
+        self, run_id: str, trigger: RunTrigger, *, reason: str | None = None, attempt: int | None = None
+    ) -> RunState | None: ...
+
+    def set_job(self, run_id: str, attempt: int, job_id: str) -> None: ...
+
+    def set_reason(self, run_id: str, reason: str | None) -> None: ...
+
+
+class Cluster(Protocol):
+    """Where jobs run: `cluster.LocalCluster`."""
+
+    def clear_remains(self) -> None: ...
+
+    def prepare(self, give_up: threading.Event) -> None: ...
+
+    def submit(self, job_id: str, launch_json: str, give_up: threading.Event) -> None: ...
+
+    def look(self, job_id: str) -> JobView: ...
+
+    def alive_jobs(self) -> list[str]: ...
+
+    def stop_job(self, job_id: str) -> None: ...
+
+    def end_processes(self, job_id: str) -> None: ...
+
+
+class Reconciler:
+    """One per server."""
+
+    def __init__(
+        self,
+        *,
+        runs: Runs,
+        cluster: Cluster,
+        deadlines: Deadlines,
+        max_active_runs: int,
+        server_url: str,
+        run_dir: Callable[[str], Path],
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._runs = runs
+        self._cluster = cluster
+        self._deadlines = deadlines
+        self._max_active_runs = max_active_runs
+        self._server_url = server_url
+        self._run_dir = run_dir
+        self._now = now
+        self._started_at = now()
+        self._open_jobs: set[str] = set()
+        """Jobs of which something may be alive."""
+        self._told: dict[str, str] = {}
+        """What each waiting run says that it waits for."""
+        self._stop = threading.Event()
+        self._wake = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Begin to work in a thread of its own."""
+        self._thread = threading.Thread(target=self._work, name="reconciler", daemon=True)
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Look at the runs now. Safe from any thread; never blocks."""
+        self._wake.set()
+
+    def stop(self) -> None:
+        """Leave the jobs as they are and end the thread, within two seconds."""
+        self._stop.set()
+        self._wake.set()
+        if self._thread is not None:
+            self._thread.join(timeout=2.0)
+
+    def adopt(self) -> None:
+        """Learn what an earlier server has left: its jobs go on, and what is left of a dead head is ended."""
+        self._cluster.clear_remains()
+        self._open_jobs.update(job for job in self._cluster.alive_jobs() if self._is_ours(job))
+        for run in self._runs.runs_in(_UNFINISHED):
+            if run.attempt > 0:
+                self._open_jobs.add(job_id_of(run.id, run.attempt))
+
+    def reconcile(self) -> None:
+        """One round: look, decide, act."""
+        for action in decisions.decide(self._look(), self._deadlines, max_active_runs=self._max_active_runs):
+            if self._stop.is_set():
+                return
+            self._act(action)
+
+    def _work(self) -> None:
+        pause_s = 0.0
+        adopted = False
+        while not self._stop.is_set():
+            self._wake.wait(timeout=pause_s)
+            self._wake.clear()
+            try:
+                if not adopted:
+                    self.adopt()
+                    adopted = True
+                self.reconcile()
+                pause_s = _ROUND_S if self._open_jobs else _IDLE_ROUND_S
+            except Exception:
+                # A full disk or a database that is away must not end the watch over the runs.
+                logger.exception("a round of the reconciler failed; the next one is in %.0f s", _RETRY_S)
+                pause_s = _RETRY_S
+
+    # Look
+
+    def _look(self) -> list[RunView]:
+        # Jobs first: a driver reports before its job ends, so a job that has ended and a run that was read later and
+        # still runs mean that there was no report.
+        jobs = {job_id: self._cluster.look(job_id) for job_id in sorted(self._open_jobs)}
+        unfinished = self._runs.runs_in(_UNFINISHED)
+        known = {job_id_of(run.id, run.attempt) for run in unfinished}
+        ended = [self._runs.run(run_id_of(job_id)) for job_id in jobs if job_id not in known]
+        return [self._view(run, jobs) for run in (*unfinished, *ended)]
+
+    def _view(self, run: RunRecord, jobs: dict[str, JobView]) -> RunView:
+        absent = JobView(state=JobState.ABSENT, message="It was never submitted.")
+        return RunView(
+            run_id=run.id,
+            name=run.name,
+            attempt=run.attempt,
+            state=run.state,
+            job=jobs.get(job_id_of(run.id, run.attempt), absent),
+            in_state_s=self._since(run.state_changed_at),
+            # A driver could not be heard while no server was there.
+            silent_s=min(self._since(run.last_heartbeat_at or run.state_changed_at), self._since(self._started_at)),
+            stopping_s=self._since(run.stop_requested_at) if run.stop_requested_at else 0.0,
+            must_be_killed=run.stop_mode == "kill",
+        )
+
+    def _since(self, moment: datetime) -> float:
+        return max(0.0, (self._now() - moment).total_seconds())
+
+    def _is_ours(self, job_id: str) -> bool:
+        try:
+            return self._runs.run(run_id_of(job_id)).id == run_id_of(job_id)
+        except NotFoundError:
+            return False
+
+    # Act
+
+    def _act(self, action: decisions.Action) -> None:
+        try:
+            self._carry_out(action)
+        except (HeadError, JobError) as error:
+            # Ray is not what the run needs it to be; the next round decides anew.
+            logger.warning("%s: %s", action, error)
+            if isinstance(action, decisions.Launch):
+                self._tell(action.run_id, f"waits for Ray: {error}")
+            self._stop.wait(1.0)
+
+    def _carry_out(self, action: decisions.Action) -> None:
+        match action:
+            case decisions.Launch(run_id=run_id):
+                self._launch(run_id)
+            case decisions.Submit(run_id=run_id, attempt=attempt):
+                self._submit_again(run_id, attempt)
+            case decisions.Wait(run_id=run_id, reason=reason):
+                self._tell(run_id, reason)
+            case decisions.MarkLost(run_id=run_id, attempt=attempt, reason=reason):
+                self._apply(run_id, RunTrigger.SILENCE, attempt, reason)
+            case decisions.Fail(run_id=run_id, attempt=attempt, reason=reason):
+                self._apply(run_id, RunTrigger.FAIL, attempt, reason)
+            case decisions.MarkStopped(run_id=run_id, attempt=attempt):
+                self._apply(run_id, RunTrigger.STOPPED, attempt, None)
+            case decisions.StopJob(job_id=job_id):
+                self._cluster.stop_job(job_id)
+            case decisions.EndProcesses(job_id=job_id):
+                self._cluster.end_processes(job_id)
+            case decisions.Forget(job_id=job_id):
+                self._open_jobs.discard(job_id)
+
+    def _launch(self, run_id: str) -> None:
+        # The head first: it takes seconds, and a server that ends meanwhile leaves the run in the queue.
+        self._cluster.prepare(self._stop)
+        attempt = self._runs.launch(run_id)
+        self._told.pop(run_id, None)
+        if attempt is None:
+            return
+        launch = AttemptLaunch(
+            run_id=run_id,
+            attempt=attempt.number,
+            spec=attempt.spec,
+            server_url=self._server_url,
+            ingest_token=attempt.ingest_token,
+            run_dir=str(self._run_dir(run_id)),
+        )
+        write_launch(launch)
+        self._submit(launch)
+
+    def _submit_again(self, run_id: str, attempt: int) -> None:
+        launch = read_launch(self._run_dir(run_id), attempt)
+        if launch is None:
+            reason = "The server ended while it launched the run. Submit the run again."
+            self._apply(run_id, RunTrigger.FAIL, attempt, reason)
+            return
+        self._submit(launch)
+
+    def _submit(self, launch: AttemptLaunch) -> None:
+        job_id = job_id_of(launch.run_id, launch.attempt)
+        self._open_jobs.add(job_id)
+        self._cluster.submit(job_id, launch.model_dump_json(), self._stop)
+        self._runs.set_job(launch.run_id, launch.attempt, job_id)
+        logger.info("run %s: job %s submitted", launch.run_id, job_id)
+
+    def _tell(self, run_id: str, reason: str) -> None:
+        # Twice a second is too often for a write that changes nothing.
+        if self._told.get(run_id) != reason:
+            self._runs.set_reason(run_id, reason)
+            self._told[run_id] = reason
+
+    def _apply(self, run_id: str, trigger: RunTrigger, attempt: int, reason: str | None) -> None:
+        state = self._runs.apply(run_id, trigger, reason=reason, attempt=attempt)
+        if state is not None:
+            logger.info("run %s is %s%s", run_id, state, f": {reason.splitlines()[0]}" if reason else "")
+            self._wake.set()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 
+from orchestrator.micro_batch import MicroBatch, SampleLoads, weigh
+
 
 def aligned_count(num_micro_batches: int, *, dp_size: int, count_multiple: int) -> int:
     """The least count that gives every rank equally many micro-batches, a multiple of `count_multiple` each."""
@@ -12,33 +14,40 @@ def aligned_count(num_micro_batches: int, *, dp_size: int, count_multiple: int) 
     return -(-num_micro_batches // multiple) * multiple
 
 
-def split_heaviest(micro_batches: Sequence[list[int]], costs: Sequence[float], count: int) -> list[list[int]]:
+def split_heaviest(micro_batches: Sequence[MicroBatch], count: int, loads: SampleLoads) -> list[MicroBatch]:
     """Split until there are `count` micro-batches, or as near to it as their samples allow.
 
-    Always the heaviest one of several samples is split, in two parts of about equal cost. costs: of each sample.
+    It is always the costliest one of several samples that is split, in two parts of about equal cost.
     """
-    heap = [(-sum(costs[i] for i in micro_batch), k, micro_batch) for k, micro_batch in enumerate(micro_batches)]
+    missing = count - len(micro_batches)
+    whole = [micro_batch for micro_batch in micro_batches if len(micro_batch.samples) == 1]
+    # The serial number decides between equal costs, so that the same input gives the same schedule.
+    heap = [
+        (-micro_batch.cost, serial, micro_batch)
+        for serial, micro_batch in enumerate(micro_batches)
+        if len(micro_batch.samples) > 1
+    ]
     heapq.heapify(heap)
-    done: list[tuple[int, list[int]]] = []
-    serial = len(heap)
-    while heap and len(heap) + len(done) < count:
-        _, k, micro_batch = heapq.heappop(heap)
-        if len(micro_batch) == 1:
-            done.append((k, micro_batch))
-            continue
-        for part_cost, part in _halves(micro_batch, costs):
-            heapq.heappush(heap, (-part_cost, serial, part))
-            serial += 1
-    done.extend((k, micro_batch) for _, k, micro_batch in heap)
-    return [micro_batch for _, micro_batch in sorted(done)]
+    serial = len(micro_batches)
+    while heap and missing > 0:
+        *_, heaviest = heapq.heappop(heap)
+        for part in _halves(heaviest, loads):
+            if len(part.samples) == 1:
+                whole.append(part)
+            else:
+                heapq.heappush(heap, (-part.cost, serial, part))
+                serial += 1
+        missing -= 1
+    return whole + [micro_batch for *_, micro_batch in sorted(heap)]
 
 
-def _halves(micro_batch: Sequence[int], costs: Sequence[float]) -> tuple[tuple[float, list[int]], ...]:
-    """Two parts, none empty: each sample, dearest first, goes to the lighter one."""
+def _halves(micro_batch: MicroBatch, loads: SampleLoads) -> list[MicroBatch]:
+    """Two parts, none empty: each sample, costliest first, goes to the lighter one."""
+    cost = {sample: float(loads.cost[sample]) for sample in micro_batch.samples}
     parts: tuple[list[int], list[int]] = ([], [])
-    loads = [0.0, 0.0]
-    for i in sorted(micro_batch, key=lambda i: (-costs[i], i)):
-        lighter = 0 if loads[0] <= loads[1] else 1
-        parts[lighter].append(i)
-        loads[lighter] += costs[i]
-    return (loads[0], parts[0]), (loads[1], parts[1])
+    part_costs = [0.0, 0.0]
+    for sample in sorted(cost, key=lambda sample: (-cost[sample], sample)):
+        lighter = 0 if part_costs[0] <= part_costs[1] else 1
+        parts[lighter].append(sample)
+        part_costs[lighter] += cost[sample]
+    return weigh(parts, loads)

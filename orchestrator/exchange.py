@@ -1,0 +1,156 @@
+"""Which exchange between a heavy and a light rank brings them nearest to where they shall be. Decides, changes nothing.
+
+Two kinds: whole micro-batches change sides, or single samples do, within the token cap. Either may be one-sided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from orchestrator.micro_batch import MicroBatch, SampleLoads
+
+# With so many samples on either side some pair hits the wanted saving closely enough; more only cost time.
+MOST_GIVEN = 128
+MOST_TAKEN = 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aim:
+    """What an exchange shall do."""
+
+    wanted: float
+    """Cost that should go from the heavy to the light rank."""
+    most: float
+    """Cost from which on the light rank would become the heavy one."""
+    may_move: bool
+    """Whether the heavy rank may give a micro-batch to the light one and get none for it."""
+    may_open: bool
+    """Whether the light rank may put a sample into a new micro-batch."""
+    may_close: bool
+    """Whether the heavy rank may give the only sample of a micro-batch and get none for it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MicroBatchExchange:
+    """Whole micro-batches change sides; the cap is no matter."""
+
+    miss: float
+    """Distance to the wanted saving."""
+    given: int
+    """Index of the micro-batch that leaves the heavy rank."""
+    taken: int | None
+    """Index of the one that the light rank gives for it; None: nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampleExchange:
+    """Single samples change sides."""
+
+    miss: float
+    given: int
+    """Sample that leaves the heavy rank."""
+    giver: int
+    """Index of the heavy rank's micro-batch that it leaves."""
+    taken: int | None
+    """Sample that the light rank gives for it; None: nothing."""
+    taker: int | None
+    """Index of the light rank's micro-batch that gets it; None: a new one."""
+
+
+def best_micro_batch_exchange(
+    heavy: Sequence[MicroBatch], light: Sequence[MicroBatch], aim: Aim
+) -> MicroBatchExchange | None:
+    """The exchange of micro-batches that comes nearest to the aim, if one lowers the heavy rank at all."""
+    taken_cost = [micro_batch.cost for micro_batch in light]
+    if aim.may_move:
+        taken_cost.append(0.0)
+    saving = np.subtract.outer([micro_batch.cost for micro_batch in heavy], taken_cost)
+    found = _nearest(saving, aim)
+    if found is None:
+        return None
+    miss, given, taken = found
+    return MicroBatchExchange(miss=miss, given=given, taken=taken if taken < len(light) else None)
+
+
+def best_sample_exchange(
+    heavy: Sequence[MicroBatch], light: Sequence[MicroBatch], aim: Aim, loads: SampleLoads, token_cap: int
+) -> SampleExchange | None:
+    """The exchange of samples that comes nearest to the aim within the cap, if one lowers the heavy rank at all."""
+    givers = _givers(heavy)
+    takers = _takers(light, loads, token_cap, may_open=aim.may_open)
+    if not takers:
+        return None
+    given = [sample for sample, _ in givers]
+    saving = np.subtract.outer(loads.cost[given], [taker.cost for taker in takers])
+    # The sample given is the longer one, as it costs more: the micro-batch that it leaves stays below the cap anyway.
+    forbidden = np.greater.outer(loads.num_tokens[given], [taker.room for taker in takers])
+    if not aim.may_close:
+        alone = [len(heavy[giver].samples) == 1 for _, giver in givers]
+        forbidden |= np.logical_and.outer(alone, [taker.sample is None for taker in takers])
+    found = _nearest(np.where(forbidden, 0.0, saving), aim)
+    if found is None:
+        return None
+    miss, row, column = found
+    return SampleExchange(
+        miss=miss,
+        given=givers[row][0],
+        giver=givers[row][1],
+        taken=takers[column].sample,
+        taker=takers[column].micro_batch,
+    )
+
+
+def _givers(heavy: Sequence[MicroBatch]) -> list[tuple[int, int]]:
+    """Samples of the heavy rank with the index of their micro-batch."""
+    givers: list[tuple[int, int]] = []
+    for k, micro_batch in enumerate(heavy):
+        givers.extend((sample, k) for sample in micro_batch.samples)
+        if len(givers) >= MOST_GIVEN:
+            break
+    return givers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Taker:
+    """A place for a sample on the light rank."""
+
+    sample: int | None
+    """What makes way for it."""
+    cost: float
+    micro_batch: int | None
+    room: int
+    """Tokens that fit in once the sample has made way."""
+
+
+def _takers(light: Sequence[MicroBatch], loads: SampleLoads, token_cap: int, *, may_open: bool) -> list[_Taker]:
+    """Places on the light rank, those with most room first."""
+    takers: list[_Taker] = []
+    if may_open:
+        takers.append(_Taker(sample=None, cost=0.0, micro_batch=None, room=token_cap))
+    for k in sorted(range(len(light)), key=lambda k: light[k].num_tokens):
+        room = token_cap - light[k].num_tokens
+        takers.append(_Taker(sample=None, cost=0.0, micro_batch=k, room=room))
+        takers.extend(
+            _Taker(
+                sample=sample,
+                cost=float(loads.cost[sample]),
+                micro_batch=k,
+                room=room + int(loads.num_tokens[sample]),
+            )
+            for sample in light[k].samples
+        )
+        if len(takers) >= MOST_TAKEN:
+            break
+    return takers
+
+
+def _nearest(saving: npt.NDArray[np.float64], aim: Aim) -> tuple[float, int, int] | None:
+    """Distance to the wanted saving, row and column of the best entry between 0 and the most, both excluded."""
+    miss = np.where((saving > 0) & (saving < aim.most), np.abs(saving - aim.wanted), np.inf)
+    row, column = divmod(int(miss.argmin()), miss.shape[1])
+    nearest = float(miss[row, column])
+    return None if nearest == np.inf else (nearest, row, column)

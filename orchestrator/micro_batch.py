@@ -1,0 +1,51 @@
+"""What the scheduler moves around: samples with their loads, and the micro-batches that hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+import numpy.typing as npt
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampleLoads:
+    """What each sample of a step weighs. A longer sample never costs less."""
+
+    num_tokens: npt.NDArray[np.int64]  # [N]
+    cost: npt.NDArray[np.float64]  # [N]
+    """In the unit that is to be balanced: a cost model's, or tokens."""
+
+
+@dataclass(slots=True, kw_only=True)
+class MicroBatch:
+    """Samples that a rank forwards at once, never none. Mutable: refinement exchanges samples."""
+
+    samples: list[int]
+    num_tokens: int
+    cost: float
+
+
+Ranks = list[list[MicroBatch]]
+"""[dp_rank] → its micro-batches."""
+
+
+def weigh(packed: Sequence[list[int]], loads: SampleLoads) -> list[MicroBatch]:
+    """Micro-batches of these samples, none empty, with their loads summed."""
+    if not packed:
+        return []
+    flat = np.fromiter(chain.from_iterable(packed), dtype=np.int64)
+    first = np.cumsum([0, *map(len, packed[:-1])])
+    lengths = np.add.reduceat(loads.num_tokens[flat], first).tolist()
+    costs = np.add.reduceat(loads.cost[flat], first).tolist()
+    return [
+        MicroBatch(samples=list(samples), num_tokens=num_tokens, cost=cost)
+        for samples, num_tokens, cost in zip(packed, lengths, costs, strict=True)
+    ]
+
+
+def rank_costs(ranks: Iterable[Iterable[MicroBatch]]) -> list[float]:
+    """Cost of each rank; the largest is the makespan."""
+    return [sum(micro_batch.cost for micro_batch in rank) for rank in ranks]

@@ -1,0 +1,30 @@
+"""The order in which a rank runs its micro-batches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+
+from orchestrator.micro_batch import MicroBatch
+
+
+class MicroBatchOrder(StrEnum):
+    """What the order is good for."""
+
+    LARGEST_FIRST = "largest_first"
+    """The k-th micro-batches of all ranks are alike, and what does not fit into memory shows at once."""
+    SMALL_ENDS = "small_ends"
+    """For pipelines: the first and the last micro-batch are what the other stages wait for."""
+
+
+def in_order(rank: Sequence[MicroBatch], count: int, order: MicroBatchOrder) -> list[list[int]]:
+    """The samples of `count` micro-batches of one rank: its real ones in their order, filled up with empty dummies.
+
+    Under `small_ends` real costs 5, 4, 3, 2 and one dummy come as dummy, 3, 5, 4, 2.
+    """
+    descending = [sorted(m.samples) for m in sorted(rank, key=lambda micro_batch: -micro_batch.cost)]
+    descending += [[] for _ in range(count - len(descending))]
+    if order is MicroBatchOrder.LARGEST_FIRST:
+        return descending
+    ascending = descending[::-1]
+    return ascending[0::2] + ascending[1::2][::-1]

@@ -1,12 +1,15 @@
-import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
+import { followLive } from "@/api/live/live";
+import { createQueryClient } from "@/api/query-client";
 import { router } from "@/app/router";
 import "@/styles/tokens.css";
 import "@/styles/base.css";
 
-const queryClient = new QueryClient();
+const queryClient = createQueryClient();
+followLive(queryClient);
 
 const root = document.getElementById("root");
 if (!root) throw new Error("index.html has no #root");

@@ -11,9 +11,18 @@ test("a problem names what was asked and what was answered", async () => {
 });
 
 test("the fields that were refused keep their pointers", async () => {
-  const body = { title: "Bad spec", errors: [{ pointer: "#/batch/type", detail: "unknown type" }] };
+  const body = {
+    title: "Bad spec",
+    errors: [
+      { pointer: "/batch/type", detail: "unknown type" },
+      { parameter: "limit", detail: "too many" },
+    ],
+  };
   const problem = await readProblem(answer(body, 422), "POST /api/v1/runs");
-  expect(problem.fields).toEqual([{ pointer: "/batch/type", detail: "unknown type" }]);
+  expect(problem.fields).toEqual([
+    { pointer: "/batch/type", detail: "unknown type" },
+    { pointer: "limit", detail: "too many" },
+  ]);
 });
 
 test("an answer that is no JSON is a problem all the same", async () => {

@@ -2,7 +2,7 @@
 
 /** One field that was refused. */
 export interface FieldProblem {
-  /** JSON pointer into the body, without its `#`: `/batch/global_batch_size`. */
+  /** JSON pointer into the body, `/batch/global_batch_size`, or the name of a parameter. */
   pointer: string;
   detail: string;
 }
@@ -67,8 +67,8 @@ function fieldsOf(body: unknown): FieldProblem[] {
   const errors: unknown = Reflect.get(body, "errors");
   if (!Array.isArray(errors)) return [];
   return errors.map((entry: unknown) => ({
-    pointer: (textOf(entry, "pointer") ?? "").replace(/^#/, ""),
-    detail: textOf(entry, "detail") ?? textOf(entry, "message") ?? "",
+    pointer: textOf(entry, "pointer") ?? textOf(entry, "parameter") ?? "",
+    detail: textOf(entry, "detail") ?? "",
   }));
 }
 

@@ -6,8 +6,9 @@ import { RunShell } from "@/features/run-shell/run-shell";
 import { RunsPage } from "@/features/runs/runs-page";
 import { SchedulePage } from "@/features/schedule/schedule-page";
 import { parseScheduleSearch } from "@/features/schedule/schedule-search";
+import { PageMissing, Root } from "./root";
 
-const rootRoute = createRootRoute({ component: Outlet });
+const rootRoute = createRootRoute({ component: Root, notFoundComponent: PageMissing });
 
 const runsRoute = createRoute({ getParentRoute: () => rootRoute, path: "/", component: RunsPage });
 

@@ -1,0 +1,61 @@
+/** The bar over every page: home, where to go, how fresh it is, and the settings of the reader. */
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { IconButton } from "@/components/button";
+import { Icon } from "@/components/icon";
+import { Key } from "@/components/key";
+import { useShortcuts } from "@/lib/shortcuts";
+import { toggleTheme, useTheme } from "@/lib/theme";
+import { GoToDialog } from "./go-to-dialog";
+import { KeysDialog } from "./keys-dialog";
+import { LiveState } from "./live-state";
+import { Logo } from "./logo";
+import styles from "./top-bar.module.css";
+
+type OpenDialog = "go-to" | "keys" | null;
+
+export function TopBar() {
+  const [open, setOpen] = useState<OpenDialog>(null);
+  const close = () => setOpen(null);
+  useShortcuts({ "/": () => setOpen("go-to"), "?": () => setOpen("keys"), d: toggleTheme });
+  return (
+    <header className={styles.bar}>
+      <Link to="/" className={styles.brand}>
+        <Logo />
+        Swell
+      </Link>
+      <nav className={styles.nav} aria-label="Main">
+        <Link to="/" activeOptions={{ exact: false }}>
+          Runs
+        </Link>
+      </nav>
+      <button
+        type="button"
+        className={styles.jump}
+        onClick={() => setOpen("go-to")}
+        aria-label="Go to run or step"
+      >
+        <Icon name="search" />
+        <span>Go to run or step</span>
+        <Key>/</Key>
+      </button>
+      <LiveState />
+      <div className={styles.settings}>
+        <IconButton
+          icon="question"
+          label="Keyboard shortcuts"
+          className="wide-only"
+          onClick={() => setOpen("keys")}
+        />
+        <ThemeButton />
+      </div>
+      {open === "go-to" && <GoToDialog onClose={close} />}
+      {open === "keys" && <KeysDialog onClose={close} />}
+    </header>
+  );
+}
+
+function ThemeButton() {
+  const next = useTheme() === "dark" ? "light" : "dark";
+  return <IconButton icon="theme" label={`Switch to the ${next} theme`} onClick={toggleTheme} />;
+}

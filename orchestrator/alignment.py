@@ -43,7 +43,7 @@ def split_heaviest(micro_batches: Sequence[MicroBatch], count: int, loads: Sampl
 
 def _halves(micro_batch: MicroBatch, loads: SampleLoads) -> list[MicroBatch]:
     """Two parts, none empty: each sample, costliest first, goes to the lighter one."""
-    cost = {sample: float(loads.cost[sample]) for sample in micro_batch.samples}
+    cost = {sample: loads.cost.item(sample) for sample in micro_batch.samples}
     parts: tuple[list[int], list[int]] = ([], [])
     part_costs = [0.0, 0.0]
     for sample in sorted(cost, key=lambda sample: (-cost[sample], sample)):

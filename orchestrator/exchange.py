@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -114,9 +115,8 @@ def _givers(heavy: Sequence[MicroBatch]) -> list[tuple[int, int]]:
     return givers
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Taker:
-    """A place for a sample on the light rank."""
+class _Taker(NamedTuple):
+    """A place for a sample on the light rank. A tuple, because thousands are made."""
 
     sample: int | None
     """What makes way for it."""
@@ -128,21 +128,12 @@ class _Taker:
 
 def _takers(light: Sequence[MicroBatch], loads: SampleLoads, token_cap: int, *, may_open: bool) -> list[_Taker]:
     """Places on the light rank, those with most room first."""
-    takers: list[_Taker] = []
-    if may_open:
-        takers.append(_Taker(sample=None, cost=0.0, micro_batch=None, room=token_cap))
+    cost, num_tokens = loads.cost.item, loads.num_tokens.item
+    takers = [_Taker(None, 0.0, None, token_cap)] if may_open else []
     for k in sorted(range(len(light)), key=lambda k: light[k].num_tokens):
         room = token_cap - light[k].num_tokens
-        takers.append(_Taker(sample=None, cost=0.0, micro_batch=k, room=room))
-        takers.extend(
-            _Taker(
-                sample=sample,
-                cost=float(loads.cost[sample]),
-                micro_batch=k,
-                room=room + int(loads.num_tokens[sample]),
-            )
-            for sample in light[k].samples
-        )
+        takers.append(_Taker(None, 0.0, k, room))
+        takers += [_Taker(sample, cost(sample), k, room + num_tokens(sample)) for sample in light[k].samples]
         if len(takers) >= MOST_TAKEN:
             break
     return takers

@@ -5,7 +5,6 @@ The weights depend on the step's samples alone, never on ranks, micro-batches or
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from math import gcd
@@ -27,19 +26,20 @@ def certify(
     Raises:
         ValueError: `constant` without a positive constant_tokens, or a sample_id twice.
     """
-    denominators = _denominators(samples, loss_aggregation, constant_tokens)
+    num_loss_tokens = [sample.num_loss_tokens for sample in samples]
+    denominators = _denominators(samples, num_loss_tokens, loss_aggregation, constant_tokens)
     fractions: dict[tuple[int, int], Fraction] = {}
     weights = []
-    for sample, denominator in zip(samples, denominators, strict=True):
-        # Most samples of a step share few reduced fractions, and making one costs more than all the rest of the loop.
-        divisor = gcd(sample.num_loss_tokens, denominator)
-        key = (sample.num_loss_tokens // divisor, denominator // divisor)
+    for tokens, denominator in zip(num_loss_tokens, denominators, strict=True):
+        # The samples of a step share few reduced fractions, and making one costs more than the rest of this loop.
+        divisor = gcd(tokens, denominator)
+        key = (tokens // divisor, denominator // divisor)
         if (weight := fractions.get(key)) is None:
             weight = fractions[key] = Fraction(*key)
         weights.append(weight)
     return Certificate(
         loss_aggregation=loss_aggregation,
-        sample_ids=tuple(sample.sample_id for sample in samples),
+        sample_ids=tuple([sample.sample_id for sample in samples]),
         weights=tuple(weights),
     )
 
@@ -58,33 +58,35 @@ def loss_scales(certificate: Certificate, samples: Sequence[SampleShape]) -> tup
 
 
 def _denominators(
-    samples: Sequence[SampleShape], loss_aggregation: LossAggregation, constant_tokens: int | None
+    samples: Sequence[SampleShape],
+    num_loss_tokens: Sequence[int],
+    loss_aggregation: LossAggregation,
+    constant_tokens: int | None,
 ) -> list[int]:
-    """For each sample the integer D_i with weight_i = num_loss_tokens_i / D_i; 1 where there are no loss tokens."""
+    """For each sample the integer D_i > 0 with weight_i = num_loss_tokens_i / D_i."""
     match loss_aggregation:
         case LossAggregation.TOKEN_MEAN:
-            total = max(1, sum(sample.num_loss_tokens for sample in samples))
-            return [total] * len(samples)
+            return [max(1, sum(num_loss_tokens))] * len(samples)
         case LossAggregation.SAMPLE_MEAN:
-            return _mean_over([sample.sample_id for sample in samples], samples)
+            return _owners_alike([sample.sample_id for sample in samples], num_loss_tokens)
         case LossAggregation.ROLLOUT_MEAN:
-            return _mean_over([sample.rollout_id for sample in samples], samples)
+            return _owners_alike([sample.rollout_id for sample in samples], num_loss_tokens)
         case LossAggregation.PROMPT_MEAN:
-            return _mean_over([sample.group_id for sample in samples], samples)
+            return _owners_alike([sample.group_id for sample in samples], num_loss_tokens)
         case LossAggregation.CONSTANT:
             if constant_tokens is None or constant_tokens < 1:
                 raise ValueError(
                     f"loss_aggregation=constant divides by constant_tokens={constant_tokens}, which must be at "
                     "least 1; set algorithm.constant_tokens"
                 )
-            num_samples = sum(sample.num_loss_tokens > 0 for sample in samples)
+            num_samples = sum(tokens > 0 for tokens in num_loss_tokens)
             return [max(1, num_samples) * constant_tokens] * len(samples)
 
 
-def _mean_over(owners: Sequence[str], samples: Sequence[SampleShape]) -> list[int]:
-    """Every owner weighs the same, and within it every loss token does."""
-    tokens: Counter[str] = Counter()
-    for owner, sample in zip(owners, samples, strict=True):
-        if sample.num_loss_tokens:
-            tokens[owner] += sample.num_loss_tokens
-    return [tokens[owner] * len(tokens) or 1 for owner in owners]
+def _owners_alike(owners: Sequence[str], num_loss_tokens: Sequence[int]) -> list[int]:
+    """Every owner that has loss tokens weighs the same, and within it every loss token does."""
+    totals: dict[str, int] = {}
+    for owner, tokens in zip(owners, num_loss_tokens, strict=True):
+        totals[owner] = totals.get(owner, 0) + tokens
+    num_owners = sum(total > 0 for total in totals.values())
+    return [max(1, totals[owner] * num_owners) for owner in owners]

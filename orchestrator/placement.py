@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +17,7 @@ from orchestrator.packing import first_fit_decreasing
 from orchestrator.refinement import Refinement
 
 # Relative distance to its bound at which a makespan counts as reached: far below what a cost model can predict.
-TOLERANCE = 5e-4
+TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,16 +52,11 @@ def place(lengths: Sequence[int], cost_model: CostModel, layout: Layout) -> Rank
 
 
 def _balanced(packed: Sequence[list[int]], count: int, loads: SampleLoads, layout: Layout) -> Ranks:
-    """Ranks of about equal cost with at most `count` micro-batches in all, and exactly as many where dummies run."""
+    """Ranks of about equal cost with at most `count` micro-batches in all."""
     goal = makespan_bound(loads.cost, layout.dp_size) * (1 + TOLERANCE)
     best: Ranks = []
     least = float("inf")
-    # Where dummies are skipped, splitting is only worth while it lowers the makespan: each micro-batch also costs
-    # something that the cost model leaves out. So the packing as it is has the first try.
-    for first_count in [len(packed), count] if layout.skips_dummies else [count]:
-        micro_batches = split_heaviest(weigh(packed, loads), first_count, loads)
-        most_per_rank = None if layout.skips_dummies else count // layout.dp_size
-        ranks = distribute_evenly(micro_batches, layout.dp_size, most_per_rank=most_per_rank)
+    for ranks in _candidates(packed, count, loads, layout):
         makespan = Refinement(
             ranks,
             loads=loads,
@@ -74,3 +69,32 @@ def _balanced(packed: Sequence[list[int]], count: int, loads: SampleLoads, layou
         if least <= goal:
             break
     return best
+
+
+def _candidates(packed: Sequence[list[int]], count: int, loads: SampleLoads, layout: Layout) -> Iterator[Ranks]:
+    """Placements to refine, the most promising first; the next is only made when the last misses its goal."""
+    most_per_rank = None
+    if layout.skips_dummies:
+        # Splitting is only worth while it lowers the makespan: each micro-batch also costs what the model leaves out.
+        yield distribute_evenly(weigh(packed, loads), layout.dp_size, most_per_rank=None)
+    else:
+        most_per_rank = count // layout.dp_size
+    split = split_heaviest(weigh(packed, loads), count, loads)
+    yield distribute_evenly(split, layout.dp_size, most_per_rank=most_per_rank)
+    ranks = _ranks_first(loads, layout)
+    if sum(map(len, ranks)) <= count and (most_per_rank is None or max(map(len, ranks)) <= most_per_rank):
+        yield ranks if most_per_rank is None else [split_heaviest(rank, most_per_rank, loads) for rank in ranks]
+
+
+def _ranks_first(loads: SampleLoads, layout: Layout) -> Ranks:
+    """Samples dealt to ranks by cost before each rank packs its own: best balanced, but it may need more micro-batches.
+
+    It helps where a rank has so few micro-batches that they cannot be balanced whole.
+    """
+    samples = weigh([[sample] for sample in range(len(loads.cost))], loads)
+    ranks: Ranks = []
+    for own in distribute_evenly(samples, layout.dp_size, most_per_rank=None):
+        members = [sample for single in own for sample in single.samples]
+        packed = first_fit_decreasing([single.num_tokens for single in own], layout.token_cap)
+        ranks.append(weigh([[members[i] for i in micro_batch] for micro_batch in packed], loads))
+    return ranks

@@ -109,7 +109,7 @@ class Refinement:
     def _move(self, sample: int, origin: MicroBatch, target: MicroBatch) -> None:
         origin.samples.remove(sample)
         target.samples.append(sample)
-        num_tokens, cost = int(self._loads.num_tokens[sample]), float(self._loads.cost[sample])
+        num_tokens, cost = self._loads.num_tokens.item(sample), self._loads.cost.item(sample)
         origin.num_tokens -= num_tokens
         target.num_tokens += num_tokens
         origin.cost -= cost

@@ -19,7 +19,7 @@ from orchestrator.makespan_bound import makespan_bound
 from orchestrator.order import MicroBatchOrder, in_order
 from orchestrator.placement import Layout, place
 from orchestrator.sample_shape import SampleShape
-from trainer.contracts.certificate import LossAggregation
+from trainer.contracts.certificate import Certificate, LossAggregation
 from trainer.contracts.schedule import DpSchedule, StepSchedule
 
 
@@ -48,7 +48,7 @@ def build_dp_schedule(
     There are never more real micro-batches than first-fit decreasing needs, rounded up to dp_size × count_multiple.
 
     Raises:
-        ValueError: a size below 1, a step without samples, or a sample twice in a step.
+        ValueError: a size below 1, a step without samples, or a sample that is in the steps twice.
     """
     layout = Layout(
         dp_size=dp_size,
@@ -57,28 +57,31 @@ def build_dp_schedule(
         count_multiple=count_multiple,
         skips_dummies=skips_dummies,
     )
+    _check_steps(steps)
     num_microbatches: list[int] = []
+    certificates: list[Certificate] = []
     ordered: list[list[list[int]]] = [[] for _ in range(dp_size)]
-    for step in steps:
-        if not step:
-            raise ValueError("a step without samples cannot be scheduled; leave it out of steps")
-        ranks = place([samples[i].num_tokens for i in step], cost_model, layout)
-        count = aligned_count(max(map(len, ranks)), dp_size=1, count_multiple=count_multiple)
-        num_microbatches.append(count)
+    for step in map(sorted, steps):
+        members = [samples[i] for i in step]
+        certificates.append(certify(members, loss_aggregation=loss_aggregation, constant_tokens=constant_tokens))
+        ranks = place([sample.num_tokens for sample in members], cost_model, layout)
+        num_microbatches.append(aligned_count(max(map(len, ranks)), dp_size=1, count_multiple=count_multiple))
         for micro_batches, rank in zip(ordered, ranks, strict=True):
-            micro_batches += [[step[i] for i in micro_batch] for micro_batch in in_order(rank, count, order)]
+            micro_batches += [[step[i] for i in own] for own in in_order(rank, num_microbatches[-1], order)]
     return DpSchedule(
         partitions=tuple(tuple(chain.from_iterable(micro_batches)) for micro_batches in ordered),
         micro_batch_indices=tuple(_tiles(micro_batches) for micro_batches in ordered),
         num_microbatches=tuple(num_microbatches),
         global_batch_sizes=tuple(map(len, steps)),
-        certificates=tuple(
-            certify(
-                [samples[i] for i in sorted(step)], loss_aggregation=loss_aggregation, constant_tokens=constant_tokens
-            )
-            for step in steps
-        ),
+        certificates=tuple(certificates),
     )
+
+
+def _check_steps(steps: Sequence[Sequence[int]]) -> None:
+    if not all(steps):
+        raise ValueError(f"step {[len(step) for step in steps].index(0)} has no samples; leave it out of steps")
+    if len(set(chain.from_iterable(steps))) != sum(map(len, steps)):
+        raise ValueError("a sample is in the steps twice; each may be in one of them, once")
 
 
 def _tiles(micro_batches: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:

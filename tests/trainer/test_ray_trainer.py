@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
+import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,6 +24,8 @@ from trainer.contracts.spec import ClippedLossSpec, SftLossSpec
 from trainer.ray_trainer import RayPolicyTrainer
 
 pytestmark = pytest.mark.stack
+
+logger = logging.getLogger(__name__)
 
 CASES = {case["id"]: case for case in json.loads(Path("tests/cases/loss.json").read_text())["cases"]}
 
@@ -44,8 +48,8 @@ LAYOUTS = {
 
 
 @contextmanager
-def started(**parallelism: int) -> Iterator[RayPolicyTrainer]:
-    trainer = RayPolicyTrainer(factories.trainer_spec(**parallelism), collective_timeout_s=30)
+def started(*, collective_timeout_s: float = 30, **parallelism: int) -> Iterator[RayPolicyTrainer]:
+    trainer = RayPolicyTrainer(factories.trainer_spec(**parallelism), collective_timeout_s=collective_timeout_s)
     try:
         yield trainer
     finally:
@@ -53,7 +57,7 @@ def started(**parallelism: int) -> Iterator[RayPolicyTrainer]:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_step_under_any_layout_equals_the_plain_reference(local_ray, layout, capsys):
+def test_step_under_any_layout_equals_the_plain_reference(local_ray, layout):
     parallelism, step = LAYOUTS[layout]
     rng = np.random.default_rng(11)
     samples = factories.samples(rng, NUM_SAMPLES)
@@ -66,9 +70,8 @@ def test_step_under_any_layout_equals_the_plain_reference(local_ray, layout, cap
             trainer.start_phase(factories.phase(loss, **FROZEN))
             (record,) = trainer.train(samples=samples, schedule=plan)
             errors = factories.gradient_errors(trainer.gradients(), expected.gradients)
-            with capsys.disabled():
-                worst = max(errors, key=errors.__getitem__)
-                print(f"\n{layout}, {loss.type}: whole {errors['']:.1e}, worst {errors[worst]:.1e} {worst}", end="")
+            worst = max(errors, key=errors.__getitem__)
+            logger.info("%s, %s: whole %.1e, worst %.1e %s", layout, loss.type, errors[""], errors[worst], worst)
             assert max(errors.values()) <= 1e-5, errors
             assert record.status is StepStatus.TRAINED
             assert (record.lr_position_before, record.lr_position_after) == (0, NUM_SAMPLES)
@@ -209,6 +212,20 @@ def test_dying_rank_becomes_an_error_and_leaves_no_process(local_ray):
                 samples=factories.samples(np.random.default_rng(0), 2), schedule=factories.schedule([[[0]], [[1]]])
             )
         trainer.close()
+    assert_gone(pids)
+
+
+def test_hanging_rank_becomes_an_error_and_leaves_no_process(local_ray):
+    with started(dp=2, collective_timeout_s=5) as trainer:
+        pids = ranks_of(trainer)
+        trainer.start_phase(factories.phase(SftLossSpec()))
+        os.kill(pids[1], signal.SIGSTOP)
+        started_at = time.monotonic()
+        with pytest.raises(TrainerError, match="rank 0"):
+            trainer.train(
+                samples=factories.samples(np.random.default_rng(0), 2), schedule=factories.schedule([[[0]], [[1]]])
+            )
+        assert time.monotonic() - started_at < 40
     assert_gone(pids)
 
 

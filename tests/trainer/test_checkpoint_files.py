@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from safetensors.numpy import save_file
+
+from tests.trainer import factories
+from trainer.architecture import Architecture
+from trainer.checkpoint_files import check_tensors, tensor_files
+from trainer.contracts.spec import HuggingFaceModelSpec
+from trainer.initial_weights import initial_weights
+
+ARCHITECTURE = Architecture.from_scratch(factories.model_spec())
+
+
+def tensors() -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(0)
+    return {name: rng.normal(size=shape).astype(np.float32) for name, shape in ARCHITECTURE.tensor_shapes().items()}
+
+
+def test_whole_and_sharded_directories_read_alike(tmp_path):
+    weights = tensors()
+    names = list(weights)
+    whole, sharded = tmp_path / "whole", tmp_path / "sharded"
+    for directory in (whole, sharded):
+        directory.mkdir()
+    save_file(weights, whole / "model.safetensors")
+    parts = {"a.safetensors": names[:7], "b.safetensors": names[7:]}
+    for file, members in parts.items():
+        save_file({name: weights[name] for name in members}, sharded / file)
+    weight_map = {name: file for file, members in parts.items() for name in members}
+    (sharded / "model.safetensors.index.json").write_text(json.dumps({"weight_map": weight_map}))
+    for directory in (whole, sharded):
+        check_tensors(directory, ARCHITECTURE)
+        spec = HuggingFaceModelSpec(type="huggingface", path=str(directory))
+        read = initial_weights(spec, ARCHITECTURE, seed=0, names=names)
+        assert all(torch.equal(read[name], torch.from_numpy(weights[name])) for name in names)
+        assert list(initial_weights(spec, ARCHITECTURE, seed=0, names=names[3:5])) == names[3:5]
+
+
+def test_half_precision_becomes_float32(tmp_path):
+    save_file({"model.norm.weight": np.ones(32, dtype=np.float16)}, tmp_path / "model.safetensors")
+    spec = HuggingFaceModelSpec(type="huggingface", path=str(tmp_path))
+    (tensor,) = initial_weights(spec, ARCHITECTURE, seed=0, names=["model.norm.weight"]).values()
+    assert tensor.dtype is torch.float32
+
+
+def test_second_copy_of_a_tied_head_is_ignored(tmp_path):
+    weights = tensors()
+    save_file({**weights, "lm_head.weight": weights["model.embed_tokens.weight"]}, tmp_path / "model.safetensors")
+    check_tensors(tmp_path, ARCHITECTURE)
+
+
+def test_everything_wrong_is_named_at_once(tmp_path):
+    weights = tensors()
+    del weights["model.norm.weight"]
+    weights["model.extra"] = np.zeros(1, dtype=np.float32)
+    weights["model.embed_tokens.weight"] = np.zeros((5, 32), dtype=np.float32)
+    save_file(weights, tmp_path / "model.safetensors")
+    with pytest.raises(ValueError, match=r"missing model\.norm\.weight") as caught:
+        check_tensors(tmp_path, ARCHITECTURE)
+    assert "unexpected model.extra" in str(caught.value)
+    assert "model.embed_tokens.weight has shape (5, 32), config.json says (301, 32)" in str(caught.value)
+
+
+def test_long_lists_of_problems_are_cut(tmp_path):
+    save_file({"other": np.zeros(1, dtype=np.float32)}, tmp_path / "model.safetensors")
+    with pytest.raises(ValueError, match=r"and \d+ more"):
+        check_tensors(tmp_path, ARCHITECTURE)
+
+
+def test_missing_files_are_named(tmp_path):
+    with pytest.raises(ValueError, match=r"neither model\.safetensors nor"):
+        tensor_files(tmp_path)
+    (tmp_path / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"x": "gone.safetensors"}}))
+    with pytest.raises(ValueError, match=r"gone\.safetensors"):
+        check_tensors(tmp_path, ARCHITECTURE)

@@ -19,7 +19,7 @@ const throwProblems: Middleware = {
   },
 };
 
-export const client = createClient<paths>({ baseUrl: location.origin });
+export const client = createClient<paths>();
 client.use(throwProblems);
 
 /** The data of an answer. The middleware has already thrown what is no data. */

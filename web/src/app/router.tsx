@@ -1,24 +1,41 @@
 /** The pages and their addresses. View state is the search part of the URL, parsed by the feature that owns it. */
-import { createRootRoute, createRoute, createRouter, Outlet } from "@tanstack/react-router";
+import { createRootRoute, createRoute, createRouter, Outlet, useMatch } from "@tanstack/react-router";
 import { RunPage } from "@/features/run/run-page";
 import { parseRunSearch } from "@/features/run/run-search";
 import { RunShell } from "@/features/run-shell/run-shell";
 import { RunsPage } from "@/features/runs/runs-page";
+import { parseRunsSearch } from "@/features/runs/runs-search";
 import { SchedulePage } from "@/features/schedule/schedule-page";
 import { parseScheduleSearch } from "@/features/schedule/schedule-search";
 import { PageMissing, Root } from "./root";
 
 const rootRoute = createRootRoute({ component: Root, notFoundComponent: PageMissing });
 
-const runsRoute = createRoute({ getParentRoute: () => rootRoute, path: "/", component: RunsPage });
+const runsRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/",
+  validateSearch: parseRunsSearch,
+  component: function RunsRoute() {
+    const navigate = runsRoute.useNavigate();
+    return (
+      <RunsPage
+        search={runsRoute.useSearch()}
+        setSearch={(search) =>
+          navigate({ search: parseRunsSearch({ ...search }), replace: true, resetScroll: false })
+        }
+      />
+    );
+  },
+});
 
 const runRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/runs/$runId",
   component: function RunRoute() {
     const { runId } = runRoute.useParams();
+    const isSchedule = useMatch({ from: "/runs/$runId/schedule", shouldThrow: false }) !== undefined;
     return (
-      <RunShell runId={runId}>
+      <RunShell runId={runId} tab={isSchedule ? "schedule" : "overview"}>
         <Outlet />
       </RunShell>
     );

@@ -7,6 +7,7 @@ import type { RunSummary, StepsFrame } from "../types";
 import { setStreamStatus, streamStatus } from "./connection";
 import { deliverResync, deliverSteps } from "./frames";
 import type { FromHolder, StreamEvent, StreamStatus } from "./messages";
+import { notePace } from "./pace";
 import { openTransport } from "./transport";
 
 /** A break shorter than this is mended without a word. */
@@ -52,6 +53,7 @@ class LiveFollower {
   }
 
   #onRun(run: RunSummary): void {
+    notePace(run);
     if (!patchRun(this.#queryClient, run) || this.#listTimer !== null) return;
     this.#listTimer = setTimeout(() => {
       this.#listTimer = null;

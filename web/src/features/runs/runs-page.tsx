@@ -1,3 +1,84 @@
-export function RunsPage() {
-  return <h1>Runs</h1>;
+/** The list of runs: one row tells state, size, progress and why it waits. */
+import { problemSentence } from "@/api/problem";
+import { Button } from "@/components/button";
+import { LoadingBars } from "@/components/loading-bars";
+import { Panel } from "@/components/panel";
+import { ProblemPanel } from "@/components/problem-panel";
+import { formatCount, formatInteger } from "@/lib/numbers";
+import { usePageTitle } from "@/lib/use-page-title";
+import { RunsEmpty } from "./runs-empty";
+import { RunsFilter } from "./runs-filter";
+import styles from "./runs-page.module.css";
+import type { RunsSearch } from "./runs-search";
+import { RunsTable } from "./runs-table";
+import { countAll } from "./state-groups";
+import { useHeldRuns } from "./use-held-runs";
+import { type RunsQuery, useRuns } from "./use-runs";
+
+const RETRY_S = 5;
+const LOADING_ROWS = 8;
+
+export interface RunsPageProps {
+  search: RunsSearch;
+  /** Replaces the search in the URL without a new history entry. */
+  setSearch: (search: RunsSearch) => void;
+}
+
+export function RunsPage({ search, setSearch }: RunsPageProps) {
+  usePageTitle("Runs");
+  const query = useRuns(search);
+  const counts = query.data?.pages[0]?.by_state ?? null;
+  return (
+    <main className={styles.page}>
+      <div className={styles.head}>
+        <h1>Runs</h1>
+        {counts && (
+          <span className={styles.summary}>
+            {formatCount(countAll(counts), "run")}, {formatInteger(counts.running ?? 0)} running
+          </span>
+        )}
+      </div>
+      <RunsFilter search={search} setSearch={setSearch} counts={counts} />
+      <Panel aria-label="Runs" className={styles.panel}>
+        <RunsBody query={query} search={search} onClear={() => setSearch({})} />
+      </Panel>
+    </main>
+  );
+}
+
+interface RunsBodyProps {
+  query: RunsQuery;
+  search: RunsSearch;
+  onClear: () => void;
+}
+
+function RunsBody({ query, search, onClear }: RunsBodyProps) {
+  const { data, error, refetch } = query;
+  const runs = data?.pages.flatMap((page) => page.items) ?? [];
+  const { shown, numHeld, release } = useHeldRuns(runs, JSON.stringify(search));
+  if (!data) {
+    if (!error) return <LoadingBars rows={LOADING_ROWS} onRetry={refetch} />;
+    const detail = problemSentence(error);
+    return (
+      <ProblemPanel title="The runs did not load" detail={detail} onRetry={refetch} retryAfterS={RETRY_S} />
+    );
+  }
+  if (runs.length === 0) return <RunsEmpty search={search} onClear={onClear} />;
+  return (
+    <>
+      {numHeld > 0 && (
+        <Button className={styles.held} onClick={release}>
+          {formatCount(numHeld, "new run")}
+        </Button>
+      )}
+      <RunsTable runs={shown} />
+      {query.hasNextPage && (
+        <div className={styles.more}>
+          <Button variant="ghost" disabled={query.isFetchingNextPage} onClick={() => query.fetchNextPage()}>
+            Show more of {formatInteger(data.pages[0]?.total ?? 0)}
+          </Button>
+        </div>
+      )}
+    </>
+  );
 }

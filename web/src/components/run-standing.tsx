@@ -1,0 +1,62 @@
+/** In a few words: how long a run still takes, or why it stands. */
+import { secondsLeft } from "@/api/live/pace";
+import type { RunSummary } from "@/api/types";
+import { formatElapsed } from "@/lib/durations";
+import { formatInteger } from "@/lib/numbers";
+import { firstLine } from "@/lib/texts";
+import { useNow } from "@/lib/use-now";
+
+export function runStanding(run: RunSummary, nowMs: number): string {
+  switch (run.state) {
+    case "queued":
+      return run.reason ?? "Waits for its turn";
+    case "starting":
+      return run.activity ?? "Its job starts";
+    case "running":
+      return whatRunningDoes(run);
+    case "stopping":
+      return run.num_steps > 0 ? `Ends after step ${formatInteger(run.num_steps)}` : "Ends";
+    case "lost":
+      return silence(run, nowMs);
+    case "failed":
+      return run.reason ? firstLine(run.reason) : "Failed";
+    case "cancelled":
+      return run.num_steps > 0
+        ? `Cancelled at step ${formatInteger(run.num_steps)}`
+        : "Cancelled before its first step";
+    case "succeeded":
+      return "Finished";
+  }
+}
+
+function whatRunningDoes(run: RunSummary): string {
+  const left = secondsLeft(run);
+  return left === null ? (run.activity ?? "") : `${formatElapsed(left)} left`;
+}
+
+/** `No heartbeat for 4 min 10 s`. */
+export function silence(run: RunSummary, nowMs: number): string {
+  if (run.last_heartbeat_at === null) return "No heartbeat yet";
+  return `No heartbeat for ${formatElapsed((nowMs - Date.parse(run.last_heartbeat_at)) / 1000)}`;
+}
+
+/** The words, kept true while time passes. */
+export function RunStanding({ run }: { run: RunSummary }) {
+  // Only silence changes by itself; everything else comes with the run.
+  const nowMs = useNow(run.state === "lost" ? 1000 : 3_600_000);
+  return <bdi>{runStanding(run, nowMs)}</bdi>;
+}
+
+/** Seconds from start to end, or until now; null before it began. */
+export function runSeconds(run: RunSummary, nowMs: number): number | null {
+  if (run.started_at === null) return null;
+  const end = run.ended_at === null ? nowMs : Date.parse(run.ended_at);
+  return Math.max(0, (end - Date.parse(run.started_at)) / 1000);
+}
+
+/** Time for which a run has been, or was, under way. */
+export function RunDuration({ run }: { run: RunSummary }) {
+  const nowMs = useNow(run.ended_at === null ? 1000 : 3_600_000);
+  const seconds = runSeconds(run, nowMs);
+  return seconds === null ? <span>–</span> : formatElapsed(seconds);
+}

@@ -1,0 +1,80 @@
+/** Asks before a run is stopped; the safe answer has the focus. */
+import { problemSentence } from "@/api/problem";
+import { useCancelRun } from "@/api/runs";
+import type { CancelMode, Run } from "@/api/types";
+import { Button } from "@/components/button";
+import { Dialog } from "@/components/dialog";
+import { formatElapsed } from "@/lib/durations";
+import { formatInteger } from "@/lib/numbers";
+import styles from "./stop-dialog.module.css";
+
+export function StopDialog({ run, onClose }: { run: Run; onClose: () => void }) {
+  const cancel = useCancelRun(run.id);
+  const question = questionOf(run);
+  return (
+    <Dialog
+      title={question.title}
+      onClose={onClose}
+      actions={
+        <>
+          <Button onClick={onClose}>{question.keep}</Button>
+          <Button
+            variant="primary"
+            disabled={cancel.isPending}
+            onClick={() => cancel.mutate(question.mode, { onSuccess: onClose })}
+          >
+            {question.act}
+          </Button>
+        </>
+      }
+    >
+      <p>{question.text}</p>
+      {cancel.error && (
+        <p className={styles.problem} role="alert" dir="auto">
+          {problemSentence(cancel.error)}
+        </p>
+      )}
+    </Dialog>
+  );
+}
+
+interface Question {
+  title: string;
+  text: string;
+  keep: string;
+  act: string;
+  mode: CancelMode;
+}
+
+/** What stopping means for a run in its present state. */
+export function questionOf(run: Run): Question {
+  if (run.state === "queued") {
+    return {
+      title: `Cancel ${run.name}?`,
+      text: "It has not started. Nothing of it is recorded.",
+      keep: "Keep it queued",
+      act: "Cancel the run",
+      mode: "graceful",
+    };
+  }
+  if (run.state === "stopping") {
+    return {
+      title: `Kill ${run.name}?`,
+      text: `Step ${formatInteger(run.num_steps)} is lost. The steps before it keep their records.`,
+      keep: "Let it end",
+      act: "Kill now",
+      mode: "kill",
+    };
+  }
+  return {
+    title: `Stop ${run.name}?`,
+    text: `Step ${formatInteger(run.num_steps)} is finished${about(run)}. All its records are kept.`,
+    keep: "Keep running",
+    act: "Stop after this step",
+    mode: "graceful",
+  };
+}
+
+function about(run: Run): string {
+  return run.last ? `, about ${formatElapsed(Math.max(1, run.last.step_s))}` : "";
+}

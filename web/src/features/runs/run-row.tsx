@@ -1,0 +1,104 @@
+/** One run: a row of the table, a card where the screen is narrow. */
+import { Link, useNavigate } from "@tanstack/react-router";
+import { type MouseEvent, memo } from "react";
+import { isOver, type RunSummary } from "@/api/types";
+import { MetricText } from "@/components/metric-text";
+import { Moment } from "@/components/moment";
+import { ProgressBar } from "@/components/progress-bar";
+import { RunDuration, RunStanding } from "@/components/run-standing";
+import { Sparkline } from "@/components/sparkline";
+import { StateBadge } from "@/components/state-badge";
+import { Tag, tagText } from "@/components/tag";
+import { classNames } from "@/lib/class-names";
+import { formatInteger } from "@/lib/numbers";
+import styles from "./run-row.module.css";
+
+export const RunRow = memo(function RunRow({ run }: { run: RunSummary }) {
+  const navigate = useNavigate();
+  const open = (event: MouseEvent) => {
+    // A click on the name is the link's own, and a drag over text is a selection.
+    if (event.defaultPrevented || getSelection()?.isCollapsed === false) return;
+    navigate({ to: "/runs/$runId", params: { runId: run.id } });
+  };
+  return (
+    // The link in it has the keyboard; the row only makes it a larger target.
+    <tr
+      className={classNames(styles.row, run.last === null && styles.withoutSteps)}
+      onClick={open}
+      data-run={run.id}
+    >
+      <td className={styles.state}>
+        <StateBadge state={run.state} isShapeOnlyWhenNarrow />
+      </td>
+      <td className={styles.name}>
+        <div className={styles.nameAndTags}>
+          <Link to="/runs/$runId" params={{ runId: run.id }} className={styles.link} title={run.name}>
+            <bdi>{run.name}</bdi>
+          </Link>
+          <Tags tags={run.tags} />
+        </div>
+      </td>
+      <td className={styles.policy}>{run.batch_policy}</td>
+      <td className={styles.spark}>
+        {run.last && <Sparkline values={run.batch_sizes} isMuted={isOver(run.state)} />}
+      </td>
+      <td className={styles.batch}>{run.last && formatInteger(run.last.global_batch_size)}</td>
+      <td className={styles.progress}>
+        <Progress run={run} />
+      </td>
+      <td className={styles.reward}>
+        <MetricText name="reward" value={run.last?.reward} />
+      </td>
+      <td className={styles.loss}>
+        <MetricText name="loss" value={run.last?.loss} />
+      </td>
+      <td className={styles.tokens}>
+        <MetricText name="tokens_per_s" value={run.last?.tokens_per_s} isCompact />
+      </td>
+      <td className={styles.started}>
+        <Moment at={run.started_at ?? run.created_at} as="ago" />
+      </td>
+      <td className={styles.duration}>
+        <RunDuration run={run} />
+      </td>
+    </tr>
+  );
+});
+
+function Tags({ tags }: { tags: RunSummary["tags"] }) {
+  const texts = Object.entries(tags).map(([key, value]) => tagText(key, value));
+  const [first, ...others] = texts;
+  if (first === undefined) return null;
+  return (
+    <span className={styles.tags}>
+      <Tag title={first}>{first}</Tag>
+      {others.length > 0 && <Tag title={others.join(", ")}>{`+${others.length}`}</Tag>}
+    </span>
+  );
+}
+
+function Progress({ run }: { run: RunSummary }) {
+  const stands = run.state === "failed" || run.state === "lost";
+  return (
+    <>
+      <div className={styles.progressWords}>
+        <span className={styles.steps}>
+          {formatInteger(run.num_steps)}
+          {run.total_steps !== null && (
+            <span className={styles.total}> / {formatInteger(run.total_steps)}</span>
+          )}
+        </span>
+        <span className={classNames(styles.standing, stands && styles.bad)} title={run.reason ?? undefined}>
+          <RunStanding run={run} />
+        </span>
+      </div>
+      {run.total_steps !== null && run.state !== "succeeded" && (
+        <ProgressBar
+          fraction={run.num_steps / run.total_steps}
+          isMoving={run.state === "running"}
+          label={`Steps of ${run.name}`}
+        />
+      )}
+    </>
+  );
+}

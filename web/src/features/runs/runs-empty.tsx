@@ -1,0 +1,76 @@
+/** Why the list is empty, and what to do about it. */
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { runsOptions } from "@/api/runs";
+import { Button } from "@/components/button";
+import { EmptyState } from "@/components/empty-state";
+import { formatCount } from "@/lib/numbers";
+import { formatClockMinutes, formatDate } from "@/lib/times";
+import type { RunsSearch } from "./runs-search";
+import { countAll, groupByKey } from "./state-groups";
+
+export function RunsEmpty({ search, onClear }: { search: RunsSearch; onClear: () => void }) {
+  const { data } = useInfiniteQuery(runsOptions({ text: "", states: [] }));
+  const all = data?.pages[0];
+  if (!all) return null;
+  if (all.items.length === 0) return <NoRuns />;
+  const isFilter = search.q !== undefined || search.state !== "running";
+  if (isFilter) return <NoMatch search={search} numHidden={countAll(all.by_state)} onClear={onClear} />;
+  const last = all.items.find((run) => run.ended_at !== null);
+  return <NothingRunning name={last?.name} endedAt={last?.ended_at} onClear={onClear} />;
+}
+
+function NoRuns() {
+  return (
+    <EmptyState title="No runs yet">
+      Start the demo with <code>swell up --demo</code> on the server’s machine: a small model teaches itself
+      in about five minutes.
+    </EmptyState>
+  );
+}
+
+function NoMatch({
+  search,
+  numHidden,
+  onClear,
+}: {
+  search: RunsSearch;
+  numHidden: number;
+  onClear: () => void;
+}) {
+  return (
+    <EmptyState title="No run matches" actions={<Button onClick={onClear}>Clear filter</Button>}>
+      <bdi>{filterSentence(search)}</bdi> This filter hides {formatCount(numHidden, "run")}.
+    </EmptyState>
+  );
+}
+
+/** `State is failed and the name contains “gcd”.` */
+export function filterSentence(search: RunsSearch): string {
+  const group = groupByKey(search.state);
+  const parts = [
+    group && `state is ${group.word.toLowerCase()}`,
+    search.q !== undefined && `the name contains “${search.q}”`,
+  ].filter(Boolean);
+  const sentence = parts.join(" and ");
+  return `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}.`;
+}
+
+interface NothingRunningProps {
+  name: string | undefined;
+  endedAt: string | null | undefined;
+  onClear: () => void;
+}
+
+function NothingRunning({ name, endedAt, onClear }: NothingRunningProps) {
+  const now = new Date();
+  const at = endedAt ? new Date(endedAt) : null;
+  return (
+    <EmptyState title="Nothing is running" actions={<Button onClick={onClear}>Show all runs</Button>}>
+      {at && (
+        <>
+          The last run, <bdi>{name}</bdi>, ended on {formatDate(at, now)} at {formatClockMinutes(at)}.
+        </>
+      )}
+    </EmptyState>
+  );
+}

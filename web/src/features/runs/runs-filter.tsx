@@ -1,0 +1,73 @@
+/** What of the list is shown: text and one group of states. */
+import { useRef } from "react";
+import type { RunList } from "@/api/types";
+import { StateShape } from "@/components/state-badge";
+import { TextField } from "@/components/text-field";
+import { formatInteger } from "@/lib/numbers";
+import { useShortcuts } from "@/lib/shortcuts";
+import styles from "./runs-filter.module.css";
+import type { RunsSearch } from "./runs-search";
+import { countAll, countOf, STATE_GROUPS } from "./state-groups";
+
+export interface RunsFilterProps {
+  search: RunsSearch;
+  setSearch: (search: RunsSearch) => void;
+  /** Null while it is not known. */
+  counts: RunList["by_state"] | null;
+}
+
+export function RunsFilter({ search, setSearch, counts }: RunsFilterProps) {
+  const field = useRef<HTMLInputElement>(null);
+  useShortcuts({ f: () => field.current?.focus() });
+  return (
+    <div className={styles.bar}>
+      <TextField
+        ref={field}
+        label="Filter runs"
+        icon="search"
+        placeholder="Filter by name"
+        className={styles.field}
+        value={search.q ?? ""}
+        onChange={(q) => setSearch({ ...search, q })}
+        onKeyDown={(event) => {
+          if (event.key !== "Escape") return;
+          if (search.q) setSearch({ ...search, q: "" });
+          else field.current?.blur();
+        }}
+      />
+      {/* biome-ignore lint/a11y/useSemanticElements: a fieldset brings a legend and a box of its own */}
+      <div className={styles.chips} role="group" aria-label="State">
+        <Chip isOn={!search.state} onClick={() => setSearch({ ...(search.q && { q: search.q }) })}>
+          All {counts && <b>{formatInteger(countAll(counts))}</b>}
+        </Chip>
+        {STATE_GROUPS.map((group) => {
+          const count = counts ? countOf(counts, group.states) : 0;
+          const isOn = search.state === group.key;
+          if (count === 0 && !isOn && !group.isAlwaysShown) return null;
+          return (
+            <Chip key={group.key} isOn={isOn} onClick={() => setSearch({ ...search, state: group.key })}>
+              <StateShape state={group.shape} size={12} />
+              {group.word} {counts && <b>{formatInteger(count)}</b>}
+            </Chip>
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+function Chip({
+  isOn,
+  onClick,
+  children,
+}: {
+  isOn: boolean;
+  onClick: () => void;
+  children: React.ReactNode;
+}) {
+  return (
+    <button type="button" className={styles.chip} aria-pressed={isOn} onClick={onClick}>
+      {children}
+    </button>
+  );
+}

@@ -1,0 +1,16 @@
+import { expect, test } from "vitest";
+import { parseRunsSearch } from "./runs-search";
+import { countAll, countOf, STATE_GROUPS } from "./state-groups";
+
+test("what the URL says badly falls away", () => {
+  expect(parseRunsSearch({ q: "gcd", state: "failed" })).toEqual({ q: "gcd", state: "failed" });
+  expect(parseRunsSearch({ q: 17, state: "on fire", other: 1 })).toEqual({ q: "17" });
+  expect(parseRunsSearch({ q: "" })).toEqual({});
+});
+
+test("no state is in two groups, and counts add up", () => {
+  const states = STATE_GROUPS.flatMap((group) => group.states);
+  expect(new Set(states).size).toBe(states.length);
+  expect(countOf({ queued: 2, starting: 1, failed: 4 }, ["queued", "starting"])).toBe(3);
+  expect(countAll({ queued: 2, failed: 4 })).toBe(6);
+});

@@ -81,6 +81,11 @@ class PromptSource(Protocol):
         """The first `count` prompts that `take` never gives."""
         ...
 
+    @property
+    def num_left_out(self) -> int:
+        """Prompts so far that were longer than allowed, or that could not be made."""
+        ...
+
 
 class RolloutEngine(Protocol):
     """A copy of the policy that generates."""

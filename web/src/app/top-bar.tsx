@@ -25,7 +25,8 @@ export function TopBar() {
         Swell
       </Link>
       <nav className={styles.nav} aria-label="Main">
-        <Link to="/" activeOptions={{ exact: false }}>
+        {/* A run's own pages belong to the list too. */}
+        <Link to="/" aria-current="page" data-status="active">
           Runs
         </Link>
       </nav>

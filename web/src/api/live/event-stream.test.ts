@@ -89,6 +89,15 @@ test("a source that ended is opened again after the last event", () => {
   expect(sources.map((source) => source.url)).toEqual(["/events", "/events?cursor=e%2F7"]);
 });
 
+test("a break before the first event asks for everything anew", () => {
+  const { newest, messages } = startStream();
+  newest().open();
+  newest().fail(2);
+  vi.advanceTimersByTime(1000);
+  newest().open();
+  expect(messages).toContainEqual({ type: "event", name: "resync", id: "", data: "{}" });
+});
+
 test("tries grow apart, and are told", () => {
   const { stream, newest } = startStream();
   const waits = [1, 2, 3, 4, 5, 6].map(() => {

@@ -25,6 +25,7 @@ export class EventStream {
   #timer: ReturnType<typeof setTimeout> | null = null;
   #retryMs = FIRST_RETRY_MS;
   #lastId: string | null;
+  #wasOpen = false;
   #status: Extract<FromHolder, { type: "status" }>;
   readonly #open: (url: string) => Source;
   readonly #url: string;
@@ -66,10 +67,7 @@ export class EventStream {
     const source = this.#open(this.#url + cursor);
     this.#source = source;
     this.#setStatus(this.#status.isOpen, null);
-    source.onopen = () => {
-      this.#retryMs = FIRST_RETRY_MS;
-      this.#setStatus(true, null);
-    };
+    source.onopen = () => this.#onOpen(cursor === "");
     source.onerror = () => this.#onError(source);
     for (const name of EVENT_NAMES) {
       source.addEventListener(name, (event) => {
@@ -77,6 +75,14 @@ export class EventStream {
         this.#emit({ type: "event", name, id: event.lastEventId, data: event.data });
       });
     }
+  }
+
+  #onOpen(isWithoutCursor: boolean): void {
+    this.#retryMs = FIRST_RETRY_MS;
+    // The break came before the first event: nobody can tell what was missed.
+    if (isWithoutCursor && this.#wasOpen) this.#emit({ type: "event", name: "resync", id: "", data: "{}" });
+    this.#wasOpen = true;
+    this.#setStatus(true, null);
   }
 
   #onError(source: Source): void {

@@ -56,11 +56,6 @@ def logit_temperature(spec: LossSpec) -> float:
     return spec.temperature if isinstance(spec, ClippedLossSpec) else 1.0
 
 
-def needs_rollout_data(spec: LossSpec) -> bool:
-    """Whether samples must bring advantages and old_log_probs."""
-    return not isinstance(spec, SftLossSpec)
-
-
 def sft_loss(spec: SftLossSpec, tokens: TokenBatch) -> TokenLoss:  # noqa: ARG001
     """Negative log-likelihood, −log p(token)."""
     return TokenLoss(losses=-tokens.log_probs)

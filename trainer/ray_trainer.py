@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import ray
 
@@ -23,7 +24,7 @@ from trainer.checkpoint_files import check_tensors
 from trainer.contracts.policy_trainer import StepRecord, TrainerError, Weights
 from trainer.contracts.sample import TrainSample
 from trainer.contracts.schedule import DpSchedule
-from trainer.contracts.spec import HuggingFaceModelSpec, PhaseSpec, SftLossSpec, TrainerSpec
+from trainer.contracts.spec import HuggingFaceModelSpec, LossSpec, PhaseSpec, TrainerSpec
 from trainer.layout import RankLayout, check_layout
 from trainer.rank_failure import RankFailure, describe_failures, failure_of
 from trainer.shard import make_shards
@@ -40,6 +41,8 @@ class RankActor:
     """The process of one rank. A failure comes back as data, so that the driver can compare those of several ranks."""
 
     def __init__(self, rank: int, spec: TrainerSpec, options: Mapping[str, Any]) -> None:
+        # Megatron warns of CUDA packages that a CPU does without, and of its own deprecations.
+        warnings.filterwarnings("ignore", module="megatron")
         # Imported here, in the actor: the driver does without torch and Megatron.
         from trainer.rank import MegatronRank
 
@@ -73,7 +76,7 @@ class RayPolicyTrainer:
         self,
         spec: TrainerSpec,
         *,
-        device_type: str = "cpu",
+        device_type: Literal["cpu", "cuda"] = "cpu",
         threads_per_rank: int = 1,
         cpus_per_rank: float = 0.0,
         collective_timeout_s: float = 60.0,
@@ -91,7 +94,8 @@ class RayPolicyTrainer:
         if isinstance(spec.model, HuggingFaceModelSpec):
             check_tensors(Path(spec.model.path), architecture)
         self._layout = RankLayout.of(spec.parallelism)
-        self._needs_rollout_data = False
+        self._vocab_size = architecture.vocab_size
+        self._loss: LossSpec | None = None
         options = {
             "device_type": device_type,
             "num_threads": threads_per_rank,
@@ -107,19 +111,22 @@ class RayPolicyTrainer:
         return self._hf_config
 
     def start_phase(self, phase: PhaseSpec) -> None:
-        self._needs_rollout_data = not isinstance(phase.loss, SftLossSpec)
         self._call_all("start_phase", phase)
+        self._loss = phase.loss
 
     def train(self, *, samples: Sequence[TrainSample], schedule: DpSchedule) -> list[StepRecord]:
         """Train the steps of one iteration.
 
         Raises:
-            ValueError: the schedule is for another dp size, or a sample lacks what the loss needs; nothing was trained.
+            ValueError: no phase was started, the schedule is for another dp size, or a sample is not fit for the loss
+                or the vocabulary; nothing was trained.
             TrainerError: a rank failed.
         """
+        if self._loss is None:
+            raise ValueError("train was called before start_phase")
         if len(schedule.partitions) != self._layout.dp:
             raise ValueError(f"the schedule is for dp={len(schedule.partitions)}, the trainer has dp={self._layout.dp}")
-        shards = make_shards(samples, schedule, with_rollout_data=self._needs_rollout_data)
+        shards = make_shards(samples, schedule, loss=self._loss, vocab_size=self._vocab_size)
         in_store = [ray.put(shard) for shard in shards]
         reports = self._call({rank: ("train", in_store[self._layout.dp_rank(rank)]) for rank in self._ranks})
         return [merge_reports(of_step, self._layout) for of_step in zip(*reports, strict=True)]
@@ -133,6 +140,9 @@ class RayPolicyTrainer:
 
     def close(self) -> None:
         actors, self._actors = self._actors, []
+        if not ray.is_initialized():
+            # Ray ended first, and the actors with it.
+            return
         for actor in actors:
             ray.kill(actor, no_restart=True)
         _wait_until_dead(actors)
@@ -143,10 +153,12 @@ class RayPolicyTrainer:
 
     def _rendezvous(self) -> None:
         try:
-            host = ray.get(self._actors[0].host.remote())
+            # All at once: from here on the ranks wait for each other no longer than collective_timeout_s, and importing
+            # torch and Megatron in a cold process may take longer than that.
+            host, *_ = ray.get([actor.host.remote() for actor in self._actors])
         except ray.exceptions.RayError as error:
             self.close()
-            raise TrainerError(f"rank 0 did not start: {error}") from error
+            raise TrainerError(f"a rank did not start: {error}") from error
         (port,) = self._call({0: ("open_store", host)})
         self._call_all("join", host, port)
 

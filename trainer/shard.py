@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from trainer.contracts.sample import TrainSample
 from trainer.contracts.schedule import DpSchedule
+from trainer.contracts.spec import LossSpec, SftLossSpec
 
 ScalarT = TypeVar("ScalarT", bound=np.generic)
 FloatArray = npt.NDArray[np.float32]
@@ -73,16 +74,22 @@ class RankShard:
             yield _slice(self.samples, slice(first, end), tokens) if end > first else None
 
 
+def needs_rollout_data(loss: LossSpec) -> bool:
+    """Whether samples must bring advantages and old_log_probs."""
+    return not isinstance(loss, SftLossSpec)
+
+
 def make_shards(
-    samples: Sequence[TrainSample], schedule: DpSchedule, *, with_rollout_data: bool
+    samples: Sequence[TrainSample], schedule: DpSchedule, *, loss: LossSpec, vocab_size: int
 ) -> tuple[RankShard, ...]:
     """Cut an iteration into one shard per dp_rank.
 
-    with_rollout_data: the loss needs advantages and old_log_probs.
-
     Raises:
-        ValueError: the micro-batches do not tile a partition, or a sample lacks what the loss needs.
+        ValueError: the micro-batches do not tile a partition, a sample lacks what the loss needs, or a token is not in
+            the vocabulary.
     """
+    with_rollout_data = needs_rollout_data(loss)
+    _check_token_ids(samples, vocab_size)
     return tuple(
         RankShard(
             samples=_join([samples[i] for i in partition], with_rollout_data=with_rollout_data),
@@ -94,6 +101,14 @@ def make_shards(
             zip(schedule.partitions, schedule.micro_batch_indices, strict=True)
         )
     )
+
+
+def _check_token_ids(samples: Sequence[TrainSample], vocab_size: int) -> None:
+    # Under tensor parallelism Megatron's embedding takes an id that no rank holds for a zero vector.
+    smallest = min((int(sample.token_ids.min()) for sample in samples), default=0)
+    largest = max((int(sample.token_ids.max()) for sample in samples), default=0)
+    if smallest < 0 or largest >= vocab_size:
+        raise ValueError(f"token ids must lie in [0, {vocab_size}); found {smallest if smallest < 0 else largest}")
 
 
 def _micro_batch_sizes(

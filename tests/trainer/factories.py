@@ -29,6 +29,8 @@ from trainer.contracts.spec import (
     TrainerSpec,
 )
 
+CLIPPED = ClippedLossSpec()
+
 VOCAB_SIZE = 301  # odd, so that tensor parallelism has to pad it
 
 
@@ -134,11 +136,13 @@ def lone_rank(spec: TrainerSpec) -> Any:
     return rank
 
 
-def train_alone(rank: Any, samples: Sequence[TrainSample], schedule: DpSchedule) -> list[Any]:
+def train_alone(
+    rank: Any, samples: Sequence[TrainSample], schedule: DpSchedule, *, loss: LossSpec = CLIPPED
+) -> list[Any]:
     """Train on a lone rank; its reports, one for each step."""
     from trainer.shard import make_shards
 
-    (shard,) = make_shards(samples, schedule, with_rollout_data=True)
+    (shard,) = make_shards(samples, schedule, loss=loss, vocab_size=VOCAB_SIZE)
     return list(rank.train(shard))
 
 

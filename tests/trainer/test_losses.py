@@ -16,7 +16,6 @@ from trainer.losses import (
     TokenBatch,
     TokenMetric,
     logit_temperature,
-    needs_rollout_data,
     reduce_metrics,
     token_loss,
 )
@@ -93,9 +92,7 @@ def test_metrics_of_no_tokens_have_no_value():
     assert reduce_metrics({}) == {}
 
 
-def test_only_losses_of_rollouts_need_their_data_and_temperature():
-    assert not needs_rollout_data(SftLossSpec())
-    assert needs_rollout_data(ClippedLossSpec())
+def test_only_losses_of_rollouts_have_a_temperature():
     assert logit_temperature(SftLossSpec()) == 1.0
     assert logit_temperature(ClippedLossSpec(temperature=0.6)) == 0.6
     assert set(LOSSES) == {SftLossSpec, ClippedLossSpec}

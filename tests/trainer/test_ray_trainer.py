@@ -6,6 +6,8 @@ import json
 import logging
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,6 +24,7 @@ from trainer.contracts.policy_trainer import StepStatus, TrainerError
 from trainer.contracts.schedule import dp_schedule_problems
 from trainer.contracts.spec import ClippedLossSpec, SftLossSpec
 from trainer.ray_trainer import RayPolicyTrainer
+from trainer.shard import make_shards
 
 pytestmark = pytest.mark.stack
 
@@ -157,49 +160,61 @@ def _check_agreement_on_skips(trainer: RayPolicyTrainer) -> None:
 
 
 def _check_refusals(trainer: RayPolicyTrainer) -> None:
-    one = factories.sample(np.random.default_rng(0), advantages=None)
+    rng = np.random.default_rng(0)
+    one = factories.sample(rng, advantages=None)
     with pytest.raises(ValueError, match="needs advantages"):
         trainer.train(samples=[one], schedule=factories.schedule([[[0]], [[]]]))
+    outside = factories.sample(rng, token_ids=np.full(7, factories.VOCAB_SIZE))
+    with pytest.raises(ValueError, match="token ids"):
+        trainer.train(samples=[outside], schedule=factories.schedule([[[0]], [[]]]))
     with pytest.raises(ValueError, match="dp=1"):
         trainer.train(samples=[one], schedule=factories.schedule([[[0]]]))
 
 
-def test_first_step_moves_all_layouts_alike(local_ray):
-    """Weights after three steps of different sizes; layouts differ by rounding only."""
+def test_weights_and_learning_rates_do_not_depend_on_the_layout(local_ray):
+    """After three steps of different sizes; layouts differ by rounding only."""
     samples = factories.samples(np.random.default_rng(4), 9)
     alone = [[[[0, 1], [2, 3]]], [[[4]]], [[[5, 6, 7, 8]]]]
     uneven = [[[[0, 1, 2]], [[3]]], [[[4]], [[]]], [[[5]], [[6, 7, 8]]]]
+    phase = factories.phase(SftLossSpec(), lr=1e-2, clip_grad=1.0, warmup=8)
+    # A large eps: Adam divides by the gradient's size, which would blow rounding up where it is near zero.
+    phase = phase.model_copy(update={"optimizer": phase.optimizer.model_copy(update={"eps": 1e-3})})
     results = []
-    for parallelism, steps in (({}, alone), ({"dp": 2}, uneven)):
+    for parallelism, steps in (({}, alone), ({"dp": 2}, uneven), ({"tp": 2}, alone), ({"pp": 2}, alone)):
         with started(**parallelism) as trainer:
-            # A large eps: Adam divides by the gradient's size, which would blow rounding up where it is near zero.
-            phase = factories.phase(SftLossSpec(), lr=1e-2, clip_grad=1.0)
-            phase = phase.model_copy(update={"optimizer": phase.optimizer.model_copy(update={"eps": 1e-3})})
+            before = trainer.weights()
             trainer.start_phase(phase)
             records = trainer.train(samples=samples, schedule=factories.schedule(*steps))
-            results.append((trainer.weights(), [record.lr_position_after for record in records]))
-    (weights, positions), (other_weights, other_positions) = results
-    assert positions == other_positions == [4, 5, 9]
-    assert factories.gradient_errors(other_weights, weights)[""] <= 1e-5
+            assert [record.lr for record in records] == pytest.approx([0, 1e-2 * 4 / 8, 1e-2 * 5 / 8])
+            assert [record.lr_position_after for record in records] == [4, 5, 9]
+            results.append((before, trainer.weights()))
+    (initial, trained), *others = results
+    assert factories.gradient_errors(trained, initial)[""] > 1e-3
+    for other_initial, other_trained in others:
+        assert factories.gradient_errors(other_initial, initial)[""] == 0
+        assert factories.gradient_errors(other_trained, trained)[""] <= 1e-5
 
 
 def test_raising_rank_becomes_an_error_with_its_traceback_and_leaves_no_process(local_ray):
     samples = factories.samples(np.random.default_rng(0), 3)
-    outside_vocabulary = replace(samples[2], token_ids=np.full(samples[2].num_tokens, factories.VOCAB_SIZE + 99))
-    samples = [*samples[:2], outside_vocabulary]
+    good, bad = make_shards(
+        samples, factories.schedule([[[0]], [[1]]], [[[]], [[2]]]), loss=SftLossSpec(), vocab_size=factories.VOCAB_SIZE
+    )
+    # Behind the driver's back, which would refuse a token that is not in the vocabulary.
+    bad.samples.token_ids[-1] = factories.VOCAB_SIZE + 99
     with started(dp=2) as trainer:
         pids = ranks_of(trainer)
         trainer.start_phase(factories.phase(SftLossSpec()))
         started_at = time.monotonic()
         with pytest.raises(TrainerError) as caught:
-            trainer.train(samples=samples, schedule=factories.schedule([[[0]], [[1]]], [[[]], [[2]]]))
+            trainer._call({0: ("train", good), 1: ("train", bad)})
         assert time.monotonic() - started_at < 20
+        with pytest.raises(TrainerError, match="closed"):
+            trainer.weights()
     lines = str(caught.value).splitlines()
     assert lines[0].startswith("rank 1, step 1 of this iteration, micro-batch 0: IndexError")
     assert "embedding" in str(caught.value)
     assert_gone(pids)
-    with pytest.raises(TrainerError, match="closed"):
-        trainer.weights()
 
 
 def test_dying_rank_becomes_an_error_and_leaves_no_process(local_ray):
@@ -226,6 +241,26 @@ def test_hanging_rank_becomes_an_error_and_leaves_no_process(local_ray):
                 samples=factories.samples(np.random.default_rng(0), 2), schedule=factories.schedule([[[0]], [[1]]])
             )
         assert time.monotonic() - started_at < 40
+    assert_gone(pids)
+
+
+DRIVER = """
+import os, sys, ray
+from tests.trainer import factories
+from trainer.ray_trainer import RayPolicyTrainer
+
+ray.init(address=sys.argv[1], namespace="tests-trainer-driver", log_to_driver=False)
+trainer = RayPolicyTrainer(factories.trainer_spec(dp=2))
+print(*[ray.get(actor.pid.remote()) for actor in trainer._actors], flush=True)
+os._exit(1)
+"""
+
+
+def test_ranks_end_with_their_driver(local_ray):
+    address = ray.get_runtime_context().gcs_address
+    driver = subprocess.run([sys.executable, "-c", DRIVER, address], stdout=subprocess.PIPE, text=True, check=False)
+    assert driver.returncode == 1
+    pids = [int(pid) for pid in driver.stdout.split()[-2:]]
     assert_gone(pids)
 
 

@@ -48,6 +48,17 @@ def test_gradient_of_any_cut_equals_the_plain_reference(lone_rank, reference, lo
         assert report.metrics["train/entropy"].count == expected.num_loss_tokens
 
 
+def test_sample_without_loss_tokens_adds_only_to_the_divisor(lone_rank, reference):
+    rng = np.random.default_rng(6)
+    samples = [factories.sample(rng), factories.sample(rng, prompt=6, response=0), factories.sample(rng)]
+    expected = factories.reference_step(reference, samples, SftLossSpec())
+    for cut in ([[0, 1, 2]], [[0], [1], [2]]):
+        lone_rank.start_phase(factories.phase(SftLossSpec(), **FROZEN))
+        (report,) = factories.train_alone(lone_rank, samples, factories.schedule([cut]))
+        assert max(factories.gradient_errors(lone_rank.gradients(), expected.gradients).values()) <= 1e-5
+        assert report.metrics["train/loss"].value == pytest.approx(expected.loss, rel=1e-5)
+
+
 def test_clipping_bounds_the_gradient_that_the_optimizer_sees(lone_rank):
     samples = factories.samples(np.random.default_rng(1), 4)
     lone_rank.start_phase(factories.phase(SftLossSpec(), clip_grad=0.01, **FROZEN))

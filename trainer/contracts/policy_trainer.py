@@ -49,7 +49,8 @@ class StepRecord:
     micro_batch_s: tuple[tuple[float, ...], ...]
     """Measured seconds of forward and backward by dp_rank and micro-batch; 0 for a dummy that was skipped."""
     metrics: Mapping[str, Metric]
-    """`train/…` values reduced over all ranks and micro-batches."""
+    """`train/…` and `perf/…`, reduced over all ranks and micro-batches. `train/loss` is the step's loss, and the weight
+    behind it is `global_batch_size`: a weighted mean over steps is the loss of all their samples."""
 
 
 class TrainerError(Exception):
@@ -77,7 +78,7 @@ class PolicyTrainer(Protocol):
         ...
 
     def weights(self) -> Weights:
-        """The policy as it is now, gathered from all tensor- and pipeline-parallel ranks."""
+        """The policy as it is now, gathered from all tensor- and pipeline-parallel ranks. The arrays are read-only."""
         ...
 
     def close(self) -> None:

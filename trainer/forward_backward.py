@@ -1,0 +1,153 @@
+"""Forward and backward of one step's micro-batches on one rank, through Megatron's pipeline schedule.
+
+`trainer/train_step.py` calls `forward_backward`; Megatron's schedule calls `_forward_step` for each micro-batch and
+then `loss_function` on its output. A micro-batch without samples is a dummy: without a pipeline it is skipped at no
+cost, with one it runs as a single token without loss, so that all stages go through the same number of micro-batches.
+
+Legend: N loss tokens of a micro-batch, V vocabulary columns of this rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+import torch
+from megatron.core import parallel_state
+from megatron.core.distributed import DistributedDataParallel
+from megatron.core.pipeline_parallel import get_forward_backward_func
+from torch import Tensor
+
+from trainer.contracts.metric import Metric, Reduction, mean, merge_metrics
+from trainer.contracts.spec import LossSpec
+from trainer.log_probs import vocab_parallel_log_probs
+from trainer.losses import TokenBatch, TokenMetric, logit_temperature, reduce_metrics, token_loss
+from trainer.micro_batch import MicroBatch, dummy_micro_batch, to_micro_batch
+from trainer.micro_batch_timer import MicroBatchTimer
+from trainer.shard import SampleArrays, needs_rollout_data
+
+LossAndMetrics = tuple[Tensor, dict[str, Metric]]
+
+
+def forward_backward(
+    model: DistributedDataParallel,
+    micro_batches: Sequence[SampleArrays | None],
+    *,
+    loss: LossSpec,
+    vocab_size: int,
+    step_global_batch_size: int,
+    timer: MicroBatchTimer,
+    device: torch.device,
+) -> tuple[dict[str, Metric], tuple[float, ...]]:
+    """Leave the step's gradient in the model, summed over all data-parallel ranks.
+
+    micro_batches: this rank's; None for a dummy.
+    timer: a fresh one; it can be asked meanwhile how far the step has come.
+
+    Returns this rank's metrics, and seconds by micro-batch, 0 where a dummy was skipped.
+    """
+    num_microbatches = len(micro_batches)
+    model.zero_grad_buffer()
+    model.config.timers = timer
+    apply_loss = partial(
+        loss_function,
+        loss=loss,
+        vocab_size=vocab_size,
+        step_global_batch_size=step_global_batch_size,
+        num_microbatches=num_microbatches,
+    )
+    metrics: list[dict[str, Metric]] = get_forward_backward_func()(
+        forward_step_func=partial(_forward_step, apply_loss=apply_loss, device=device),
+        data_iterator=_to_device(micro_batches, device, with_rollout_data=needs_rollout_data(loss)),
+        model=[model],
+        num_microbatches=num_microbatches,
+        # Stages tell each other the true shapes (variable_seq_lengths).
+        seq_length=1,
+        micro_batch_size=1,
+    )
+    skipped = [samples is None and _skips_dummies() for samples in micro_batches]
+    seconds = tuple(0.0 if skip else s for skip, s in zip(skipped, timer.micro_batch_s(), strict=True))
+    return merge_metrics(metrics), seconds
+
+
+def loss_function(
+    logits: Tensor,
+    *,
+    micro_batch: MicroBatch,
+    loss: LossSpec,
+    vocab_size: int,
+    step_global_batch_size: int,
+    num_microbatches: int,
+) -> LossAndMetrics:
+    """The micro-batch's share of the step's loss, as Megatron's schedule wants it, and its metrics.
+
+    logits: [1, N, V].
+
+    Megatron divides the loss by num_microbatches in its schedule and the gradient by the data-parallel size in its DDP;
+    both are multiplied in before, so that nothing but 1/step_global_batch_size is left.
+    """
+    log_probs, entropy = vocab_parallel_log_probs(
+        logits[0],
+        micro_batch.target_ids,
+        vocab_size=vocab_size,
+        temperature=logit_temperature(loss),
+        group=parallel_state.get_tensor_model_parallel_group(),
+    )
+    tokens = TokenBatch(log_probs=log_probs, old_log_probs=micro_batch.old_log_probs, advantages=micro_batch.advantages)
+    result = token_loss(loss, tokens)
+    weighted = result.losses * micro_batch.loss_scales  # [N]
+    cancelled_by_megatron = num_microbatches * parallel_state.get_data_parallel_world_size(with_context_parallel=True)
+    share = weighted.sum() / step_global_batch_size * cancelled_by_megatron
+    metrics = reduce_metrics(
+        {
+            **result.metrics,
+            "train/entropy": TokenMetric(reduction=Reduction.MEAN, values=entropy),
+            "train/loss": TokenMetric(reduction=Reduction.SUM, values=weighted),
+        }
+    )
+    # Over all ranks and micro-batches, total / count is the step's loss, and its weight the global batch size.
+    metrics["train/loss"] = mean(metrics["train/loss"].total, micro_batch.num_samples)
+    return share, metrics
+
+
+def _forward_step(
+    data_iterator: Iterator[MicroBatch | None],
+    model: torch.nn.Module,
+    *,
+    apply_loss: partial[LossAndMetrics],
+    device: torch.device,
+) -> tuple[Tensor, partial[LossAndMetrics]]:
+    """Run the model on the next micro-batch; Megatron applies the returned function to its output."""
+    micro_batch = next(data_iterator)
+    if micro_batch is None:
+        # Nothing here requires a gradient, and so the schedule runs no backward.
+        return torch.zeros((), device=device), partial(_no_loss)
+    output = model(
+        input_ids=micro_batch.token_ids,
+        position_ids=micro_batch.row.positions,
+        attention_mask=None,
+        packed_seq_params=micro_batch.row,
+    )
+    return output, partial(apply_loss, micro_batch=micro_batch)
+
+
+def _no_loss(output: Tensor) -> LossAndMetrics:
+    return output, {}
+
+
+def _to_device(
+    micro_batches: Sequence[SampleArrays | None], device: torch.device, *, with_rollout_data: bool
+) -> Iterator[MicroBatch | None]:
+    """Each micro-batch as tensors when its turn comes; None where there is nothing to run."""
+    for samples in micro_batches:
+        if samples is not None:
+            yield to_micro_batch(samples, device)
+        elif _skips_dummies():
+            yield None
+        else:
+            yield dummy_micro_batch(device, with_rollout_data=with_rollout_data)
+
+
+def _skips_dummies() -> bool:
+    """Without a pipeline nobody waits for this rank between micro-batches."""
+    return bool(parallel_state.get_pipeline_model_parallel_world_size() == 1)

@@ -7,7 +7,12 @@ event: resync  data: {}              what was missed is no longer known: ask the
 
 from __future__ import annotations
 
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import Field
+
 from orchestrator.contracts.messages import NonFinite
+from server.runs.schemas import RunSummary
 from trainer.contracts.text_model import TextModel
 
 
@@ -23,3 +28,28 @@ class StepsFrame(TextModel):
     relative: tuple[float, ...]
     metrics: dict[str, tuple[float | NonFinite | None, ...]]
     """By name, `global_batch_size` and the other counts included; null: not measured at that step."""
+
+
+class RunEvent(TextModel):
+    """A run was made or changed."""
+
+    event: Literal["run"]
+    data: RunSummary
+
+
+class StepsEvent(TextModel):
+    """Steps of a run were recorded."""
+
+    event: Literal["steps"]
+    data: StepsFrame
+
+
+class ResyncEvent(TextModel):
+    """What was missed is no longer known: ask the API again."""
+
+    event: Literal["resync"]
+    data: dict[str, str]
+    """Empty."""
+
+
+LiveEvent: TypeAlias = Annotated[RunEvent | StepsEvent | ResyncEvent, Field(discriminator="event")]

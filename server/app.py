@@ -1,0 +1,62 @@
+"""The wiring of the server: parts, routes, what stands before them, and what starts and ends with the process."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI
+
+from server import documents, health
+from server.auth import endpoints as auth
+from server.events import endpoints as events
+from server.history import endpoints as history
+from server.http import problems
+from server.http.dashboard import Dashboard
+from server.http.hosts import HostGuard
+from server.http.security_headers import SecurityHeaders
+from server.ingest import endpoints as ingest
+from server.live import endpoints as live
+from server.openapi import describe
+from server.runs import endpoints as runs
+from server.services import MakeSupervisor, build_services
+from server.settings import Settings
+from server.steps import endpoints as steps
+
+
+def create_app(settings: Settings, make_supervisor: MakeSupervisor | None = None) -> FastAPI:
+    """The app of one server. Nothing is opened before its lifespan begins.
+
+    make_supervisor: given the RunStore, makes what starts and ends jobs; None: runs are recorded and none is started.
+    """
+    services = build_services(settings, make_supervisor)
+
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        await asyncio.to_thread(services.open)
+        services.start(asyncio.get_running_loop())
+        try:
+            yield
+        finally:
+            await asyncio.to_thread(services.stop)
+
+    # The framework's own pages load scripts from elsewhere and know no rules; server/documents.py has ours.
+    app = FastAPI(
+        title="Swell",
+        version="1",
+        lifespan=lifespan,
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    app.state.services = services
+    for module in (runs, steps, history, events, ingest, live, auth, health, documents):
+        app.include_router(module.router)
+    app.router.default = Dashboard(settings.web_dist)
+    problems.install(app)
+    app.add_middleware(HostGuard, settings=settings)
+    app.add_middleware(SecurityHeaders)
+    describe(app)
+    return app

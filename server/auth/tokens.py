@@ -1,0 +1,140 @@
+"""Tokens: the admin token of the first start, browser sessions, login codes, ingest tokens of attempts."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from sqlalchemy import insert, or_, select, update
+
+from server.auth.access import Access, Principal
+from server.auth.random_token import hash_token, new_token
+from server.database.engine import Database
+from server.database.tables import attempts, login_codes, runs, tokens
+from server.database.writer import Transaction, Writer
+
+SESSION_LIFETIME = timedelta(days=30)
+CODE_LIFETIME = timedelta(minutes=15)
+_MAX_REMEMBERED = 10_000
+
+
+class TokenStore:
+    """Makes tokens and tells whose they are. Safe from any thread."""
+
+    def __init__(self, database: Database, writer: Writer, admin_token_path: Path) -> None:
+        self._database = database
+        self._writer = writer
+        self._admin_token_path = admin_token_path
+        # What does not end by itself, by hash: an ingest token is asked for with every record of a run.
+        self._remembered: dict[str, Principal] = {}
+
+    def prepare(self) -> None:
+        """Make the admin token at the first start; later starts use the one in the file."""
+        token = _read_or_create(self._admin_token_path)
+        self._remembered[hash_token(token)] = Principal(access=Access.ADMIN, name="admin")
+
+    def remembered(self, token: str) -> Principal | None:
+        """Whose token it is, if that is known without the database."""
+        return self._remembered.get(hash_token(token))
+
+    def principal(self, token: str) -> Principal | None:
+        """Whose token it is, or None when it is unknown, expired or revoked."""
+        hashed, now = hash_token(token), datetime.now(UTC)
+        with self._database.read() as connection:
+            row = connection.execute(
+                select(tokens.c.access, tokens.c.name).where(
+                    tokens.c.token_hash == hashed,
+                    tokens.c.revoked_at.is_(None),
+                    or_(tokens.c.expires_at.is_(None), tokens.c.expires_at > now),
+                )
+            ).one_or_none()
+            if row is not None:
+                return Principal(access=Access(row.access), name=row.name)
+            row = connection.execute(
+                select(runs.c.id, attempts.c.number)
+                .join(runs, runs.c.key == attempts.c.run_key)
+                .where(attempts.c.token_hash == hashed)
+            ).one_or_none()
+        if row is None:
+            return None
+        name = f"attempt {row.number} of {row.id}"
+        principal = Principal(access=Access.INGEST, name=name, run_id=row.id, attempt=row.number)
+        if len(self._remembered) < _MAX_REMEMBERED:
+            self._remembered[hashed] = principal
+        return principal
+
+    def create(self, *, access: Access, name: str) -> str:
+        """Make a token for programs. It is told here and never again."""
+        token = new_token("swt")
+        self._writer.run(lambda transaction: _insert(transaction, token, kind="api", access=access, name=name))
+        return token
+
+    def create_login_code(self) -> str:
+        """Make a code that turns into a browser session once, within fifteen minutes."""
+        code, now = new_token("swc"), datetime.now(UTC)
+
+        def work(transaction: Transaction) -> None:
+            values = {"code_hash": hash_token(code), "created_at": now, "expires_at": now + CODE_LIFETIME}
+            transaction.connection.execute(insert(login_codes).values(values))
+
+        self._writer.run(work)
+        return code
+
+    def redeem_login_code(self, code: str) -> str | None:
+        """Turn a code into a session token, or return None when it is unknown, used or too old."""
+        session, now = new_token("sws"), datetime.now(UTC)
+
+        def work(transaction: Transaction) -> str | None:
+            used = transaction.connection.execute(
+                update(login_codes)
+                .where(
+                    login_codes.c.code_hash == hash_token(code),
+                    login_codes.c.used_at.is_(None),
+                    login_codes.c.expires_at > now,
+                )
+                .values(used_at=now)
+            )
+            if used.rowcount == 0:
+                return None
+            expires = now + SESSION_LIFETIME
+            _insert(transaction, session, kind="session", access=Access.ADMIN, name="browser", expires_at=expires)
+            return session
+
+        return self._writer.run(work)
+
+
+def _insert(
+    transaction: Transaction,
+    token: str,
+    *,
+    kind: str,
+    access: Access,
+    name: str,
+    expires_at: datetime | None = None,
+) -> None:
+    transaction.connection.execute(
+        insert(tokens).values(
+            kind=kind,
+            name=name,
+            access=access,
+            token_hash=hash_token(token),
+            created_at=datetime.now(UTC),
+            expires_at=expires_at,
+        )
+    )
+
+
+def _read_or_create(path: Path) -> str:
+    try:
+        # O_EXCL and the mode in one call: the file is never readable by others, not even for a moment.
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        token = path.read_text().strip()
+        if not token:
+            raise ValueError(f"{path} is empty; remove it, and the next start makes a new token") from None
+        return token
+    token = new_token("swa")
+    with os.fdopen(descriptor, "w") as file:
+        file.write(token + "\n")
+    return token

@@ -1,0 +1,62 @@
+"""How an endpoint gets the part of the server that it uses, and nothing more."""
+
+from __future__ import annotations
+
+from typing import Annotated, cast
+
+from fastapi import Depends, Request
+
+from server.auth.access import Principal
+from server.auth.tokens import TokenStore
+from server.database.engine import Database
+from server.ingest.service import Ingest
+from server.live.hub import LiveHub
+from server.runs.service import RunStore
+from server.runs.supervisor_port import RunSupervisor
+from server.services import Services
+
+
+def _services(request: Request) -> Services:
+    return cast("Services", request.app.state.services)
+
+
+def _runs(request: Request) -> RunStore:
+    return _services(request).runs
+
+
+def _database(request: Request) -> Database:
+    return _services(request).database
+
+
+def _ingest(request: Request) -> Ingest:
+    return _services(request).ingest
+
+
+def _hub(request: Request) -> LiveHub:
+    return _services(request).hub
+
+
+def _tokens(request: Request) -> TokenStore:
+    return _services(request).tokens
+
+
+def _supervisor(request: Request) -> RunSupervisor:
+    return _services(request).supervisor
+
+
+def _session_cookie(request: Request) -> str:
+    return _services(request).session_cookie
+
+
+def _principal(request: Request) -> Principal:
+    return cast("Principal", request.state.principal)
+
+
+Runs = Annotated[RunStore, Depends(_runs)]
+Reading = Annotated[Database, Depends(_database)]
+Recording = Annotated[Ingest, Depends(_ingest)]
+Live = Annotated[LiveHub, Depends(_hub)]
+Tokens = Annotated[TokenStore, Depends(_tokens)]
+Supervisor = Annotated[RunSupervisor, Depends(_supervisor)]
+SessionCookie = Annotated[str, Depends(_session_cookie)]
+Asking = Annotated[Principal, Depends(_principal)]

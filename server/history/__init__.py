@@ -1,0 +1,1 @@
+"""Metrics over steps, samples, tokens or time."""

@@ -1,0 +1,101 @@
+"""Many points into few: buckets aligned to absolute x, weighted, with minimum and maximum. Pure NumPy.
+
+A bucket's edges depend on its width alone, and widths are powers of two: the same points fall into the same bucket
+whatever range is asked for, so that a picture does not flicker while it grows.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from trainer.contracts.metric import Reduction
+
+Floats = npt.NDArray[np.float64]
+_LARGEST = float(np.finfo(np.float64).max)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Columns:
+    """Points or buckets of one series; all arrays have the same length."""
+
+    x: Floats
+    step: Floats
+    """Whole numbers up to 2^53, which a float holds exactly."""
+    last_step: Floats
+    value: Floats
+    weight: Floats
+    low: Floats
+    high: Floats
+
+
+def points(*, x: Floats, step: Floats, value: Floats, weight: Floats) -> Columns:
+    """Points as they are: each is a bucket of its own."""
+    return Columns(x=x, step=step, last_step=step, value=value, weight=weight, low=value, high=value)
+
+
+def bucket_width(low: float, high: float, max_buckets: int) -> float:
+    """The smallest power of two with which the range touches at most that many buckets.
+
+    >>> bucket_width(0, 19_999, 1000)
+    32.0
+    """
+    if high <= low:
+        return 1.0
+    width = 2.0 ** math.floor(math.log2((high - low) / max_buckets))
+    while math.floor(high / width) - math.floor(low / width) + 1 > max_buckets:
+        width *= 2
+    return width
+
+
+def into_buckets(columns: Columns, width: float, reduction: Reduction) -> Columns:
+    """One column entry for each bucket that holds a point, by ascending x. A bucket is shown at its first point's x."""
+    if columns.x.size == 0:
+        return columns
+    bucket = np.floor(columns.x / width)
+    order = np.argsort(bucket, kind="stable")
+    bucket, x, step, value, weight = (
+        array[order] for array in (bucket, columns.x, columns.step, columns.value, columns.weight)
+    )
+    starts = np.flatnonzero(np.r_[True, bucket[1:] != bucket[:-1]])
+    ends = np.r_[starts[1:], bucket.size] - 1
+    low, high = np.minimum.reduceat(value, starts), np.maximum.reduceat(value, starts)
+    return Columns(
+        x=x[starts],
+        step=step[starts],
+        last_step=step[ends],
+        value=_reduced(value, weight, starts, ends, reduction, low, high),
+        weight=np.minimum(np.add.reduceat(weight, starts), _LARGEST),
+        low=low,
+        high=high,
+    )
+
+
+def _reduced(
+    value: Floats,
+    weight: Floats,
+    starts: npt.NDArray[np.intp],
+    ends: npt.NDArray[np.intp],
+    reduction: Reduction,
+    low: Floats,
+    high: Floats,
+) -> Floats:
+    match reduction:
+        case Reduction.MEAN:
+            # Shares first: value · weight could overflow, a mean cannot. Rounding must not leave [low, high] either.
+            heaviest = np.maximum.reduceat(weight, starts)
+            relative = weight / np.repeat(heaviest, ends - starts + 1)
+            share = relative / np.repeat(np.add.reduceat(relative, starts), ends - starts + 1)
+            return np.clip(np.add.reduceat(value * share, starts), low, high)
+        case Reduction.SUM:
+            with np.errstate(over="ignore", invalid="ignore"):
+                return np.nan_to_num(np.add.reduceat(value, starts), nan=0.0, posinf=_LARGEST, neginf=-_LARGEST)
+        case Reduction.MAX:
+            return high
+        case Reduction.MIN:
+            return low
+        case Reduction.LAST:
+            return value[ends]

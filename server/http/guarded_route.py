@@ -1,0 +1,56 @@
+"""The route class of every endpoint: first the rule, then the body's bounds, then FastAPI."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from fastapi.routing import APIRoute
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from server.auth.access import Access, Principal, rule_of
+from server.auth.tokens import TokenStore
+from server.http.problems import ProblemError
+from server.http.strict_request import StrictRequest
+
+
+class GuardedRoute(APIRoute):
+    """Refuses to exist without a rule, and to run without a principal that fits it."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        access = rule_of(self.endpoint)
+        handle = super().get_route_handler()
+
+        async def guarded(request: Request) -> Response:
+            if access is not Access.PUBLIC:
+                request.state.principal = await _authorized(request, access)
+            return await handle(StrictRequest(request.scope, request.receive))
+
+        return guarded
+
+
+async def _authorized(request: Request, access: Access) -> Principal:
+    services = request.app.state.services
+    token = _bearer(request) or request.cookies.get(services.session_cookie)
+    tokens: TokenStore = services.tokens
+    principal = None if token is None else tokens.remembered(token)
+    if token is not None and principal is None:
+        principal = await run_in_threadpool(tokens.principal, token)
+    if principal is None:
+        detail = "This needs a token." if token is None else "The token is unknown, expired or revoked."
+        raise ProblemError(
+            401,
+            "unauthorized",
+            f"{detail} Send `Authorization: Bearer …`, or open a login link from `swell up`.",
+            headers={"WWW-Authenticate": "Bearer"},
+        )
+    if not principal.may(access, run_id=request.path_params.get("run_id")):
+        raise ProblemError(403, "forbidden", f"This needs {access} access; the token grants {principal.access}.")
+    return principal
+
+
+def _bearer(request: Request) -> str | None:
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    return token.strip() or None if scheme.lower() == "bearer" else None

@@ -1,0 +1,1 @@
+"""What drivers report: verified, recorded once, answered after commit."""

@@ -1,0 +1,54 @@
+"""Where drivers report. The token of an attempt grants these routes of its run and no others."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from orchestrator.contracts.messages import EventsBatch, Heartbeat, IngestAnswer, StateReport, StepsBatch
+from server.auth.access import Access, Principal, requires
+from server.dependencies import Asking, Recording, Supervisor
+from server.http.guarded_route import GuardedRoute
+from server.http.problems import ProblemError
+
+router = APIRouter(prefix="/api/v1/runs/{run_id}", tags=["ingest"], route_class=GuardedRoute)
+
+
+@router.post("/steps:batch", operation_id="recordSteps")
+@requires(Access.INGEST)
+def record_steps(run_id: str, batch: StepsBatch, ingest: Recording, asking: Asking) -> IngestAnswer:
+    """Record steps with their schedules, all or none. Repeats are counted as duplicates; other content is a 409."""
+    _check(asking, batch.attempt)
+    return ingest.steps(run_id, batch)
+
+
+@router.post("/events:batch", operation_id="recordEvents")
+@requires(Access.INGEST)
+def record_events(run_id: str, batch: EventsBatch, ingest: Recording, asking: Asking) -> IngestAnswer:
+    """Record what is worth telling and is not a step, all or none."""
+    _check(asking, batch.attempt)
+    return ingest.events(run_id, batch)
+
+
+@router.post("/state", operation_id="reportState")
+@requires(Access.INGEST)
+def report_state(
+    run_id: str, report: StateReport, ingest: Recording, asking: Asking, supervisor: Supervisor
+) -> IngestAnswer:
+    """The driver's last word on how its attempt ended."""
+    _check(asking, report.attempt)
+    answer = ingest.state(run_id, report)
+    supervisor.wake()
+    return answer
+
+
+@router.post("/heartbeat", operation_id="reportHeartbeat")
+@requires(Access.INGEST)
+def report_heartbeat(run_id: str, beat: Heartbeat, ingest: Recording, asking: Asking) -> IngestAnswer:
+    """A sign of life. The answer says what the driver should do."""
+    _check(asking, beat.attempt)
+    return ingest.heartbeat(run_id, beat)
+
+
+def _check(asking: Principal, attempt: int) -> None:
+    if not asking.may_record(attempt):
+        raise ProblemError(403, "forbidden", f"The token is for attempt {asking.attempt}, not for attempt {attempt}.")

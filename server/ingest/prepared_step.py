@@ -1,0 +1,65 @@
+"""A step ready to be stored: verified, hashed, compressed. Made in the request's thread: the writer only writes."""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+import zlib
+from dataclasses import dataclass
+
+import orjson
+
+from orchestrator.contracts.messages import MetricMessage, StepMessage
+from server.errors import InvalidError
+from server.ingest.verify import step_findings
+
+_ZLIB_LEVEL = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedStep:
+    """One step, and what is stored of it beside its columns."""
+
+    message: StepMessage
+    metrics: dict[str, MetricMessage]
+    """By name in NFC: names that look the same are the same."""
+    content_hash: bytes
+    schedule_blob: bytes
+
+    @property
+    def step(self) -> int:
+        return self.message.step
+
+
+def prepare_steps(messages: tuple[StepMessage, ...]) -> list[PreparedStep]:
+    """Verify and prepare the steps of a batch. Raises InvalidError with everything that is wrong in any of them."""
+    errors: list[tuple[str, str]] = []
+    prepared: list[PreparedStep] = []
+    for i, message in enumerate(messages):
+        metrics: dict[str, MetricMessage] = {}
+        for name, metric in message.metrics.items():
+            normal = unicodedata.normalize("NFC", name)
+            if normal in metrics:
+                errors.append(
+                    (f"/steps/{i}/metrics", f"{normal!r} appears twice, in two spellings of the same letters")
+                )
+            metrics[normal] = metric
+        found = step_findings(message)
+        errors.extend((f"/steps/{i}{pointer}", sentence) for pointer, sentence in found)
+        prepared.append(
+            PreparedStep(
+                message=message,
+                metrics=metrics,
+                content_hash=_content_hash(message),
+                schedule_blob=zlib.compress(message.schedule.model_dump_json().encode(), _ZLIB_LEVEL),
+            )
+        )
+    if errors:
+        raise InvalidError(errors)
+    return prepared
+
+
+def _content_hash(message: StepMessage) -> bytes:
+    """The same for two messages that say the same, whatever the order of their metrics."""
+    metrics = orjson.dumps(message.model_dump(mode="json", include={"metrics"}), option=orjson.OPT_SORT_KEYS)
+    return hashlib.sha256(message.model_dump_json(exclude={"metrics"}).encode() + metrics).digest()

@@ -1,0 +1,93 @@
+"""What a run's row keeps of its steps, so that lists need no others: count, newest step, sparkline of batch sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from sqlalchemy import Connection, Row, select, update
+
+from orchestrator.contracts.messages import StepMessage
+from server.database.tables import runs, steps
+from server.ingest.prepared_step import PreparedStep
+from server.runs.schemas import LastStep
+from server.steps.lineage import current_view, in_segments, run_segments
+
+LOSS_METRIC = "train/loss"
+REWARD_METRIC = "reward/mean"
+_MAX_VALUES = 64
+
+
+@dataclass(slots=True, kw_only=True)
+class Sparkline:
+    """Every `stride`-th value of a sequence, at most 64 of them: when they are too many, every second one goes."""
+
+    stride: int
+    num_seen: int
+    values: list[int]
+
+    @classmethod
+    def parse(cls, text: str | None) -> Sparkline:
+        return cls(stride=1, num_seen=0, values=[]) if text is None else cls(**orjson.loads(text))
+
+    def extend(self, sizes: Iterable[int]) -> None:
+        for size in sizes:
+            if self.num_seen % self.stride == 0:
+                self.values.append(size)
+            self.num_seen += 1
+            if len(self.values) > _MAX_VALUES:
+                self.values = self.values[::2]
+                self.stride *= 2
+
+    def dump(self) -> str:
+        return orjson.dumps({"stride": self.stride, "num_seen": self.num_seen, "values": self.values}).decode()
+
+
+def note_progress(connection: Connection, run: Row[Any], prepared: list[PreparedStep], *, appended: bool) -> None:
+    """Bring the run's row up to date after these steps, in ascending order, were stored.
+
+    run: the row as it was before.
+    appended: whether they all come after the newest step of the current view; otherwise all is read again.
+    """
+    newest = prepared[-1]
+    if appended:
+        sparkline = Sparkline.parse(run.sparkline)
+        sparkline.extend(step.message.global_batch_size for step in prepared)
+        num_steps, is_newest = run.num_steps + len(prepared), True
+    else:
+        view = in_segments(run.key, current_view(run_segments(connection, run.key)))
+        rows = connection.execute(select(steps.c.step, steps.c.global_batch_size).where(view).order_by(steps.c.step))
+        numbers, sizes = zip(*rows.tuples(), strict=True)
+        sparkline = Sparkline.parse(None)
+        sparkline.extend(sizes)
+        num_steps, is_newest = len(numbers), numbers[-1] == newest.step
+    values: dict[str, Any] = {"num_steps": num_steps, "sparkline": sparkline.dump()}
+    if is_newest:
+        values["last_step"] = last_step(newest).model_dump_json()
+    connection.execute(update(runs).where(runs.c.key == run.key).values(values))
+
+
+def last_step(step: PreparedStep) -> LastStep:
+    message = step.message
+    step_s = _duration_s(message)
+    loss, reward = step.metrics.get(LOSS_METRIC), step.metrics.get(REWARD_METRIC)
+    return LastStep(
+        step=message.step,
+        global_batch_size=message.global_batch_size,
+        num_prompts=message.num_prompts,
+        num_tokens=message.num_tokens,
+        loss=None if loss is None else loss.value,
+        reward=None if reward is None else reward.value,
+        tokens_per_s=message.num_tokens / step_s if step_s > 0 else None,
+        measured_idle_frac=message.measured_idle_frac,
+        predicted_idle_frac=message.predicted_idle_frac,
+        idle_bound_frac=message.idle_bound_frac,
+        step_s=step_s,
+        loss_aggregation=message.schedule.loss_aggregation,
+    )
+
+
+def _duration_s(message: StepMessage) -> float:
+    return (message.ended_at - message.started_at).total_seconds()

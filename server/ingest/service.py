@@ -1,0 +1,179 @@
+"""Takes what a driver reports: fenced by attempt, once each, all or none, answered after commit.
+
+steps, events   verify in the request's thread ──► one transaction ──► live stream
+state           the driver's last word; `stopped` becomes `cancelled` when the supervisor has seen the process end
+heartbeat       a sign of life; the first one, or one after silence, makes the run `running`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+from sqlalchemy import Connection, Row, select, update
+
+from orchestrator.contracts.messages import (
+    DesiredState,
+    EventsBatch,
+    Heartbeat,
+    IngestAnswer,
+    StateReport,
+    StepsBatch,
+)
+from orchestrator.contracts.run_state import RunState, RunTrigger
+from server.database.tables import attempts, runs
+from server.database.writer import Transaction, Writer
+from server.errors import ConflictError, NotFoundError
+from server.ingest import event_rows, step_rows
+from server.ingest.live_frame import steps_frame
+from server.ingest.prepared_step import PreparedStep, prepare_steps
+from server.ingest.run_progress import note_progress
+from server.live.hub import LiveHub
+from server.runs.transitions import apply_trigger
+
+_TRIGGERS = {"succeeded": RunTrigger.SUCCEED, "failed": RunTrigger.FAIL}
+_NOT_ASKED = "The driver stopped although nobody asked it to."
+
+
+class Ingest:
+    """What the ingest endpoints call. Every method returns after commit."""
+
+    def __init__(self, writer: Writer, hub: LiveHub) -> None:
+        self._writer = writer
+        self._hub = hub
+
+    def steps(self, run_id: str, batch: StepsBatch) -> IngestAnswer:
+        """Record steps, all or none. Raises InvalidError, or ConflictError for a stale attempt or other content."""
+        prepared = prepare_steps(batch.steps)
+
+        def work(transaction: Transaction) -> IngestAnswer:
+            connection = transaction.connection
+            run = _run_of_attempt(connection, run_id, batch.attempt)
+            stored = step_rows.stored_hashes(connection, run.key, batch.attempt, {step.step for step in prepared})
+            new = _new_steps(prepared, stored)
+            if new:
+                self._record(transaction, run, new)
+            self._alive(transaction, run)
+            return _answer(connection, run, accepted=len(new), duplicates=len(prepared) - len(new))
+
+        return self._writer.run(work)
+
+    def events(self, run_id: str, batch: EventsBatch) -> IngestAnswer:
+        """Record events, all or none. Raises ConflictError for a stale attempt, or for a key with other content."""
+
+        def work(transaction: Transaction) -> IngestAnswer:
+            run = _run_of_attempt(transaction.connection, run_id, batch.attempt)
+            accepted = event_rows.insert_events(transaction.connection, run.key, batch.attempt, batch.events)
+            self._alive(transaction, run)
+            return _answer(transaction.connection, run, accepted=accepted, duplicates=len(batch.events) - accepted)
+
+        return self._writer.run(work)
+
+    def state(self, run_id: str, report: StateReport) -> IngestAnswer:
+        """Take the driver's last word. Raises ConflictError for a stale attempt, or for another outcome than before."""
+
+        def work(transaction: Transaction) -> IngestAnswer:
+            connection = transaction.connection
+            run = _run_of_attempt(connection, run_id, report.attempt)
+            attempt = (attempts.c.run_key == run.key, attempts.c.number == report.attempt)
+            known = connection.scalar(select(attempts.c.outcome).where(*attempt))
+            if known == report.outcome:
+                return _answer(connection, run, accepted=0, duplicates=1)
+            if known is not None:
+                raise ConflictError("conflicting-outcome", f"Attempt {report.attempt} has ended already: {known}.")
+            connection.execute(
+                update(attempts).where(*attempt).values(outcome=report.outcome, reason=report.reason, ended_at=_now())
+            )
+            self._alive(transaction, run)
+            self._end(connection, run, report)
+            transaction.after_commit(lambda: self._hub.run_changed(run_id))
+            return _answer(connection, run, accepted=1, duplicates=0)
+
+        return self._writer.run(work)
+
+    def heartbeat(self, run_id: str, beat: Heartbeat) -> IngestAnswer:
+        """Take a sign of life. Raises ConflictError for a stale attempt."""
+
+        def work(transaction: Transaction) -> IngestAnswer:
+            run = _run_of_attempt(transaction.connection, run_id, beat.attempt)
+            if not RunState(run.state).is_terminal:
+                values = {"activity": beat.activity, "total_steps": beat.total_steps}
+                transaction.connection.execute(update(runs).where(runs.c.key == run.key).values(values))
+            self._alive(transaction, run)
+            return _answer(transaction.connection, run, accepted=1, duplicates=0)
+
+        return self._writer.run(work)
+
+    def _record(self, transaction: Transaction, run: Row[Any], new: list[PreparedStep]) -> None:
+        connection, first = transaction.connection, new[0].step
+        newest_of_view = None if run.last_step is None else orjson.loads(run.last_step)["step"]
+        newest_of_attempt = step_rows.last_step_number(connection, run.key, run.attempt)
+        totals = step_rows.insert_steps(connection, run.key, run.attempt, new)
+        step_rows.note_first_step(connection, run.key, run.attempt, first)
+        if newest_of_attempt is not None and newest_of_attempt > first:
+            step_rows.repeat_totals(connection, run.key, run.attempt, first)
+        note_progress(connection, run, new, appended=newest_of_view is None or first > newest_of_view)
+        frame = steps_frame(run.id, run.attempt, new, totals, run_started_at=step_rows.first_start(connection, run.key))
+        transaction.after_commit(lambda: self._hub.steps_recorded(frame))
+
+    def _alive(self, transaction: Transaction, run: Row[Any]) -> None:
+        # The server's own clock: the driver's may be wrong.
+        connection, now = transaction.connection, _now()
+        attempt = (attempts.c.run_key == run.key, attempts.c.number == run.attempt)
+        connection.execute(update(attempts).where(*attempt).values(last_heartbeat_at=now))
+        connection.execute(update(runs).where(runs.c.key == run.key).values(last_heartbeat_at=now))
+        if run.state in (RunState.STARTING, RunState.LOST):
+            apply_trigger(connection, run_key=run.key, trigger=RunTrigger.REPORT, now=now)
+        transaction.after_commit(lambda: self._hub.run_changed(run.id))
+
+    def _end(self, connection: Connection, run: Row[Any], report: StateReport) -> None:
+        if report.outcome != "stopped":
+            trigger, reason = _TRIGGERS[report.outcome], report.reason
+        elif run.state == RunState.STOPPING:
+            return
+        else:
+            trigger, reason = RunTrigger.FAIL, report.reason or _NOT_ASKED
+        apply_trigger(connection, run_key=run.key, trigger=trigger, now=_now(), reason=reason)
+
+
+def _run_of_attempt(connection: Connection, run_id: str, attempt: int) -> Row[Any]:
+    """The run's row, if the attempt is its newest: a number is a fencing token for the writers of older ones."""
+    run = connection.execute(select(runs).where(runs.c.id == run_id)).one_or_none()
+    if run is None:
+        raise NotFoundError(f"There is no run with the id {run_id!r}.")
+    if attempt < run.attempt:
+        raise ConflictError(
+            "stale-attempt", f"Attempt {attempt} is over: attempt {run.attempt} of this run has begun. Stop writing."
+        )
+    if attempt > run.attempt:
+        raise ConflictError("unknown-attempt", f"The run has no attempt {attempt}; its newest is {run.attempt}.")
+    return run
+
+
+def _new_steps(prepared: Sequence[PreparedStep], stored: Mapping[int, bytes]) -> list[PreparedStep]:
+    """Those that are not stored yet, ascending. Raises ConflictError for a step that is stored with other content."""
+    known = dict(stored)
+    new: dict[int, PreparedStep] = {}
+    for step in prepared:
+        content_hash = known.setdefault(step.step, step.content_hash)
+        if content_hash != step.content_hash:
+            raise ConflictError(
+                "conflicting-step",
+                f"Step {step.step} of this attempt is recorded with other content, which is kept; "
+                "nothing of this batch was stored.",
+            )
+        if step.step not in stored:
+            new[step.step] = step
+    return [new[number] for number in sorted(new)]
+
+
+def _answer(connection: Connection, run: Row[Any], *, accepted: int, duplicates: int) -> IngestAnswer:
+    state = RunState(connection.scalar(select(runs.c.state).where(runs.c.key == run.key)) or run.state)
+    wanted = DesiredState.STOP if state is RunState.STOPPING or state.is_terminal else DesiredState.RUN
+    return IngestAnswer(accepted=accepted, duplicates=duplicates, desired_state=wanted)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

@@ -1,0 +1,175 @@
+"""All SQL that stores steps: their columns, schedules, metrics, running totals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, func, insert, select, update
+
+from server.database.tables import attempts, metric_names, points, schedules, steps
+from server.errors import InvalidError
+from server.ingest.prepared_step import PreparedStep
+from server.steps.columns import REPORT_COLUMNS
+from server.steps.lineage import current_view, run_segments
+from server.steps.point_values import to_columns
+from trainer.contracts.metric import Reduction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Totals:
+    """Samples and tokens trained up to and including a step."""
+
+    samples: int = 0
+    tokens: int = 0
+
+    def __add__(self, other: Totals) -> Totals:
+        return Totals(samples=self.samples + other.samples, tokens=self.tokens + other.tokens)
+
+
+def stored_hashes(connection: Connection, run_key: int, attempt: int, numbers: Iterable[int]) -> dict[int, bytes]:
+    """The content hashes of those steps of the attempt that are stored already."""
+    rows = connection.execute(
+        select(steps.c.step, steps.c.content_hash).where(
+            steps.c.run_key == run_key, steps.c.attempt == attempt, steps.c.step.in_(list(numbers))
+        )
+    )
+    return {row.step: row.content_hash for row in rows}
+
+
+def totals_before(connection: Connection, run_key: int, attempt: int, step: int) -> Totals:
+    """The totals that a step of this attempt adds to: those of the step before it, in this attempt or an older one."""
+    limit = step
+    older = connection.execute(
+        select(attempts.c.number, attempts.c.first_step)
+        .where(attempts.c.run_key == run_key, attempts.c.number <= attempt)
+        .order_by(attempts.c.number.desc())
+    )
+    for row in older.all():
+        found = connection.execute(
+            select(steps.c.samples_total, steps.c.tokens_total)
+            .where(steps.c.run_key == run_key, steps.c.attempt == row.number, steps.c.step < limit)
+            .order_by(steps.c.step.desc())
+            .limit(1)
+        ).one_or_none()
+        if found is not None:
+            return Totals(samples=found.samples_total, tokens=found.tokens_total)
+        if row.first_step is not None:
+            limit = min(limit, row.first_step)
+    return Totals()
+
+
+def insert_steps(connection: Connection, run_key: int, attempt: int, prepared: Sequence[PreparedStep]) -> list[Totals]:
+    """Store new steps of an attempt, in ascending order. Returns the totals after each of them."""
+    metric_ids = _metric_ids(connection, run_key, prepared)
+    total = totals_before(connection, run_key, attempt, prepared[0].step)
+    totals: list[Totals] = []
+    rows: list[dict[str, Any]] = []
+    for step in prepared:
+        total += Totals(samples=step.message.global_batch_size, tokens=step.message.num_tokens)
+        totals.append(total)
+        rows.append(_step_row(run_key, attempt, step, total))
+    connection.execute(insert(steps), rows)
+    key = {"run_key": run_key, "attempt": attempt}
+    connection.execute(insert(schedules), [{**key, "step": step.step, "blob": step.schedule_blob} for step in prepared])
+    point_rows = [row for step in prepared for row in _point_rows(metric_ids, attempt, step)]
+    if point_rows:
+        connection.execute(insert(points), point_rows)
+    return totals
+
+
+def last_step_number(connection: Connection, run_key: int, attempt: int) -> int | None:
+    """The newest step of one attempt."""
+    number: int | None = connection.scalar(
+        select(func.max(steps.c.step)).where(steps.c.run_key == run_key, steps.c.attempt == attempt)
+    )
+    return number
+
+
+def first_start(connection: Connection, run_key: int) -> datetime:
+    """When the first step of a run's current view began; the run has one."""
+    segment = current_view(run_segments(connection, run_key))[0]
+    started_at: datetime = connection.execute(
+        select(steps.c.started_at)
+        .where(steps.c.run_key == run_key, steps.c.attempt == segment.attempt, steps.c.step >= segment.first)
+        .order_by(steps.c.step)
+        .limit(1)
+    ).scalar_one()
+    return started_at
+
+
+def repeat_totals(connection: Connection, run_key: int, attempt: int, first: int) -> None:
+    """Compute the totals of an attempt again from a step on, after one was stored in front of others."""
+    total = totals_before(connection, run_key, attempt, first)
+    mine = (steps.c.run_key == run_key, steps.c.attempt == attempt)
+    rows = connection.execute(
+        select(steps.c.step, steps.c.global_batch_size, steps.c.num_tokens)
+        .where(*mine, steps.c.step >= first)
+        .order_by(steps.c.step)
+    ).all()
+    values = []
+    for row in rows:
+        total += Totals(samples=row.global_batch_size, tokens=row.num_tokens)
+        values.append({"at": row.step, "samples_total": total.samples, "tokens_total": total.tokens})
+    connection.execute(update(steps).where(*mine, steps.c.step == bindparam("at")), values)
+
+
+def note_first_step(connection: Connection, run_key: int, attempt: int, step: int) -> None:
+    """Keep the first step that an attempt recorded: from there on it supersedes older attempts."""
+    mine = (attempts.c.run_key == run_key, attempts.c.number == attempt)
+    later = attempts.c.first_step.is_(None) | (attempts.c.first_step > step)
+    connection.execute(update(attempts).where(*mine, later).values(first_step=step))
+
+
+def _step_row(run_key: int, attempt: int, step: PreparedStep, total: Totals) -> dict[str, Any]:
+    row = {name: getattr(step.message, name) for name in REPORT_COLUMNS}
+    row.update(
+        run_key=run_key,
+        attempt=attempt,
+        content_hash=step.content_hash,
+        samples_total=total.samples,
+        tokens_total=total.tokens,
+    )
+    return row
+
+
+def _point_rows(metric_ids: Mapping[str, int], attempt: int, step: PreparedStep) -> list[dict[str, Any]]:
+    rows = []
+    for name, metric in step.metrics.items():
+        value, kind = to_columns(metric.value)
+        rows.append(
+            {
+                "metric_id": metric_ids[name],
+                "attempt": attempt,
+                "step": step.step,
+                "value": value,
+                "kind": kind,
+                "weight": metric.weight,
+            }
+        )
+    return rows
+
+
+def _metric_ids(connection: Connection, run_key: int, prepared: Sequence[PreparedStep]) -> dict[str, int]:
+    """The id of each metric of these steps; new ones are added. A metric keeps the reduction that it began with."""
+    known = _known_metrics(connection, run_key)
+    reductions = {name: reduction for name, (_, reduction) in known.items()}
+    for step in prepared:
+        for name, metric in step.metrics.items():
+            if reductions.setdefault(name, metric.reduction) != metric.reduction:
+                pointer = f"/steps/metrics/{name.replace('~', '~0').replace('/', '~1')}/reduction"
+                sentence = f"is {metric.reduction} at step {step.step}, but {name} is reduced by {reductions[name]}"
+                raise InvalidError([(pointer, sentence)])
+    new = [name for name in reductions if name not in known]
+    if new:
+        rows = [{"run_key": run_key, "name": name, "reduction": reductions[name]} for name in new]
+        connection.execute(insert(metric_names), rows)
+        known = _known_metrics(connection, run_key)
+    return {name: metric_id for name, (metric_id, _) in known.items()}
+
+
+def _known_metrics(connection: Connection, run_key: int) -> dict[str, tuple[int, Reduction]]:
+    rows = connection.execute(select(metric_names).where(metric_names.c.run_key == run_key))
+    return {row.name: (row.id, Reduction(row.reduction)) for row in rows}

@@ -1,0 +1,124 @@
+"""Whether a step is consistent with itself, before it is stored. Pure; called in the request's thread.
+
+What a step says of itself (its counts, its batch size, its certificate's hash) is computed again from its samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import chain
+
+from orchestrator.contracts.messages import MetricMessage, ScheduleMessage, StepMessage
+from server.steps.columns import REPORT_COLUMNS, STEP_SERIES
+from trainer.contracts.certificate import Certificate
+from trainer.contracts.schedule import StepSchedule, step_schedule_problems
+
+Finding = tuple[str, str]
+"""JSON pointer within the step, and a sentence."""
+_LARGEST_COUNT = 2**53 - 1
+"""What a browser can hold exactly."""
+
+
+def step_findings(message: StepMessage) -> list[Finding]:
+    """Everything in which a step contradicts itself; empty when it does not."""
+    findings = [*_size_findings(message), *_time_findings(message), *_metric_findings(message)]
+    try:
+        certificate = certificate_of(message.schedule)
+    except ValueError as error:
+        return [*findings, ("/schedule/samples/sample_id", str(error))]
+    schedule = StepSchedule(micro_batches=message.schedule.micro_batches, certificate=certificate)
+    if not schedule.micro_batches or not schedule.micro_batches[0]:
+        return [*findings, ("/schedule/micro_batches", "a step has at least one rank with one micro-batch")]
+    findings += _schedule_findings(message, schedule)
+    if not any(pointer == "/schedule/micro_batches" for pointer, _ in findings):
+        findings += _count_findings(message, schedule)
+        findings += _shape_findings(message.schedule)
+    return findings
+
+
+def certificate_of(schedule: ScheduleMessage) -> Certificate:
+    """The certificate that the schedule's weights make. Raises ValueError when a sample_id appears twice."""
+    return Certificate(
+        loss_aggregation=schedule.loss_aggregation,
+        sample_ids=schedule.samples.sample_id,
+        weights=tuple(map(Fraction, schedule.samples.weight)),
+    )
+
+
+def _size_findings(message: StepMessage) -> Iterator[Finding]:
+    for name in REPORT_COLUMNS:
+        value = getattr(message, name)
+        if isinstance(value, int) and value > _LARGEST_COUNT:
+            yield f"/{name}", f"is {value}; at most {_LARGEST_COUNT} can be recorded"
+
+
+def _time_findings(message: StepMessage) -> Iterator[Finding]:
+    if message.ended_at < message.started_at:
+        yield "/ended_at", f"the step ends at {message.ended_at}, before it starts at {message.started_at}"
+    if message.lr_position_after < message.lr_position_before:
+        yield "/lr_position_after", f"must be at least lr_position_before={message.lr_position_before}"
+
+
+def _metric_findings(message: StepMessage) -> Iterator[Finding]:
+    for name, metric in message.metrics.items():
+        pointer = "/metrics/" + name.replace("~", "~0").replace("/", "~1")
+        if name in STEP_SERIES:
+            yield pointer, f"{name} is a column of every step; report the metric under another name"
+        yield from ((pointer + field, sentence) for field, sentence in _value_findings(metric))
+
+
+def _value_findings(metric: MetricMessage) -> Iterator[Finding]:
+    if metric.value is None and metric.weight > 0:
+        yield "/value", f"is null, but weight={metric.weight}; what was not measured has weight 0"
+    if metric.value is not None and metric.weight == 0:
+        yield "/weight", "is 0, but there is a value; what was not measured has the value null"
+
+
+def _schedule_findings(message: StepMessage, schedule: StepSchedule) -> Iterator[Finding]:
+    samples = message.schedule.samples
+    if samples.size != message.global_batch_size:
+        yield "/global_batch_size", f"is {message.global_batch_size}, but the schedule has {samples.size} samples"
+    if schedule.global_batch_size != message.global_batch_size:
+        yield (
+            "/schedule/micro_batches",
+            f"the ranks hold {schedule.global_batch_size} samples, global_batch_size is {message.global_batch_size}",
+        )
+    problems = step_schedule_problems(schedule, lengths=samples.num_tokens, token_cap=message.schedule.token_cap)
+    for problem in problems:
+        yield "/schedule/samples/weight" if problem.startswith("certificate") else "/schedule/micro_batches", problem
+    if schedule.certificate.loss_aggregation.sums_to_one and schedule.certificate.total == 0 < message.num_loss_tokens:
+        yield "/schedule/samples/weight", "the weights sum to 0, not to 1, though there are loss tokens"
+    if schedule.certificate.sha256 != message.schedule.certificate_sha256:
+        yield "/schedule/certificate_sha256", f"the weights give {schedule.certificate.sha256}"
+    for i, (num_loss_tokens, num_tokens) in enumerate(zip(samples.num_loss_tokens, samples.num_tokens, strict=True)):
+        if num_loss_tokens > num_tokens:
+            yield f"/schedule/samples/num_loss_tokens/{i}", f"is {num_loss_tokens}, more than {num_tokens} tokens"
+
+
+def _count_findings(message: StepMessage, schedule: StepSchedule) -> Iterator[Finding]:
+    samples, cap = message.schedule.samples, message.schedule.token_cap
+    counted = {
+        "num_prompts": len(set(samples.group_id)),
+        "num_rollouts": len(set(samples.rollout_id)),
+        "num_tokens": sum(samples.num_tokens),
+        "num_loss_tokens": sum(samples.num_loss_tokens),
+        "num_microbatches": schedule.num_microbatches,
+        "num_dummies": schedule.num_dummies,
+        "num_over_cap": 0 if cap is None else schedule.over_cap(samples.num_tokens, cap),
+    }
+    for name, count in counted.items():
+        told = getattr(message, name)
+        if told != count:
+            yield f"/{name}", f"is {told}, but the schedule makes it {count}"
+
+
+def _shape_findings(schedule: ScheduleMessage) -> Iterator[Finding]:
+    shape = [len(rank) for rank in schedule.micro_batches]
+    for name in ("predicted_cost", "measured_s"):
+        given = [len(rank) for rank in getattr(schedule, name)]
+        if given != shape:
+            yield f"/schedule/{name}", f"has {given} entries by rank, micro_batches has {shape}"
+    num_samples = len(list(chain.from_iterable(chain.from_iterable(schedule.micro_batches))))
+    if len(schedule.sample_cost) != num_samples:
+        yield "/schedule/sample_cost", f"has {len(schedule.sample_cost)} entries for {num_samples} samples"

@@ -1,0 +1,34 @@
+"""One stream of events for everything that a browser shows."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Query
+from sse_starlette import EventSourceResponse
+
+from server.auth.access import Access, requires
+from server.dependencies import Live
+from server.http.guarded_route import GuardedRoute
+
+router = APIRouter(prefix="/api/v1", tags=["live"], route_class=GuardedRoute)
+
+_PING_S = 15
+_EVENTS: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "Server-sent events. Each has an id to resume from; `LiveEvent` says what each holds.",
+        "content": {"text/event-stream": {"itemSchema": {"$ref": "#/components/schemas/LiveEvent"}}},
+    }
+}
+
+
+@router.get("/events", operation_id="streamEvents", response_class=EventSourceResponse, responses=_EVENTS)
+@requires(Access.READ)
+async def stream_events(
+    hub: Live,
+    run: Annotated[list[str], Query(description="Only these runs, by id; none: all.", max_length=200)] = [],  # noqa: B006
+    cursor: Annotated[str | None, Query(description="As Last-Event-ID, for clients that cannot set it.")] = None,
+    last_event_id: Annotated[str | None, Header(description="Id of the last event that arrived.")] = None,
+) -> EventSourceResponse:
+    """What happens, as it happens. After a break, send the last id: nothing is lost and nothing comes twice."""
+    return EventSourceResponse(hub.stream(runs=frozenset(run), after=last_event_id or cursor), ping=_PING_S)

@@ -1,0 +1,187 @@
+"""The live stream: what commits tell, in frames, to everybody who listens.
+
+    after a commit ──► pending ── at most ten times a second ──► ring of encoded frames ──► a cursor per subscriber
+    (any thread)       merged per run          (event loop)       bounded                    behind the ring: resync
+
+Each frame is encoded once, whoever listens, and has the id `epoch-sequence`. A subscriber is a position in the ring: a
+slow one costs no memory, and one that falls out of the ring is told to ask the API again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+import threading
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterable
+from dataclasses import dataclass
+
+from starlette.concurrency import run_in_threadpool
+
+from server.live.frames import merge_frames, server_sent_event
+from server.live.schemas import StepsFrame
+from server.runs.schemas import RunSummary
+
+log = logging.getLogger(__name__)
+
+_FRAME_S = 0.1
+_MAX_ENTRIES = 5_000
+_MAX_BYTES = 16 * 1024 * 1024
+_MAX_PENDING_STEPS = 20_000
+"""With more than this the flusher is stuck, and everybody is told to ask again instead."""
+_RETRY_MS = 1_000
+"""How long browsers wait before they connect again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Entry:
+    sequence: int
+    run: str | None
+    """None: for everybody."""
+    data: bytes
+
+
+class LiveHub:
+    """Publish from any thread, subscribe on the event loop that `start` was given."""
+
+    def __init__(self, summaries: Callable[[list[str]], list[RunSummary]]) -> None:
+        """Summaries: reads the runs with these ids; called in a thread, once per frame."""
+        self._summaries = summaries
+        self._epoch = secrets.token_hex(4)
+        self._lock = threading.Lock()
+        self._changed_runs: dict[str, None] = {}
+        self._frames: list[StepsFrame] = []
+        self._num_pending_steps = 0
+        self._overflowed = False
+        self._ring: deque[_Entry] = deque()
+        self._ring_bytes = 0
+        self._sequence = 0
+        self._closed = False
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._flusher: asyncio.Task[None] | None = None
+        self._pending = asyncio.Event()
+        self._news = asyncio.Event()
+
+    def start(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._flusher = loop.create_task(self._flush_forever())
+
+    def close(self) -> None:
+        """End all streams. Safe to call twice, and from a signal handler."""
+        self._closed = True
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._end)
+
+    def run_changed(self, run_id: str) -> None:
+        """Tell that a run was made or changed. Safe from any thread."""
+        with self._lock:
+            self._changed_runs[run_id] = None
+        self._call_flusher()
+
+    def steps_recorded(self, frame: StepsFrame) -> None:
+        """Tell steps that were just recorded. Safe from any thread."""
+        with self._lock:
+            self._num_pending_steps += len(frame.step)
+            if self._num_pending_steps > _MAX_PENDING_STEPS:
+                self._overflowed = True
+                self._frames.clear()
+            else:
+                self._frames.append(frame)
+        self._call_flusher()
+
+    async def stream(self, *, runs: frozenset[str], after: str | None) -> AsyncIterator[bytes]:
+        """Events as they come, already encoded, until the hub closes.
+
+        runs: only of these runs; empty: of all.
+        after: id of the last event that the subscriber has, or None to begin now.
+        """
+        position = self._sequence if after is None else self._position_of(after)
+        # An id without data sets what a browser sends back after a break, before the first event arrives.
+        yield f"retry: {_RETRY_MS}\nid: {self._id(self._sequence if position is None else position)}\n\n".encode()
+        while not self._closed:
+            news = self._news
+            entries = None if position is None else self._after(position)
+            if entries is None:
+                position = self._sequence
+                yield server_sent_event(event_id=self._id(position), event="resync", data="{}")
+                continue
+            for entry in entries:
+                position = entry.sequence
+                if entry.run is None or not runs or entry.run in runs:
+                    yield entry.data
+            if not entries:
+                await news.wait()
+
+    def _position_of(self, event_id: str) -> int | None:
+        """The sequence number of an id that this process gave, or None."""
+        epoch, _, sequence = event_id.rpartition("-")
+        if epoch != self._epoch or not (sequence.isascii() and sequence.isdigit()):
+            return None
+        return int(sequence) if int(sequence) <= self._sequence else None
+
+    def _after(self, position: int) -> list[_Entry] | None:
+        """What came after that position, or None when some of it is gone."""
+        oldest = self._sequence - len(self._ring)
+        if position < oldest:
+            return None
+        found: list[_Entry] = []
+        for entry in reversed(self._ring):
+            if entry.sequence <= position:
+                break
+            found.append(entry)
+        return found[::-1]
+
+    def _call_flusher(self) -> None:
+        if self._loop is not None and not self._closed:
+            self._loop.call_soon_threadsafe(self._pending.set)
+
+    async def _flush_forever(self) -> None:
+        while not self._closed:
+            await self._pending.wait()
+            self._pending.clear()
+            try:
+                await self._flush()
+            except Exception:
+                log.exception("could not tell the live stream what changed")
+                self._append("resync", "{}", run=None)
+            await asyncio.sleep(_FRAME_S)
+
+    async def _flush(self) -> None:
+        with self._lock:
+            changed, self._changed_runs = list(self._changed_runs), {}
+            frames, self._frames = self._frames, []
+            overflowed, self._overflowed = self._overflowed, False
+            self._num_pending_steps = 0
+        summaries = await run_in_threadpool(self._summaries, changed) if changed else []
+        if overflowed:
+            self._append("resync", "{}", run=None)
+        for frame in _merged(frames):
+            self._append("steps", frame.model_dump_json(), run=frame.run)
+        for summary in summaries:
+            self._append("run", summary.model_dump_json(), run=summary.id)
+        self._news.set()
+        self._news = asyncio.Event()
+
+    def _append(self, event: str, data: str, *, run: str | None) -> None:
+        self._sequence += 1
+        encoded = server_sent_event(event_id=self._id(self._sequence), event=event, data=data)
+        self._ring.append(_Entry(sequence=self._sequence, run=run, data=encoded))
+        self._ring_bytes += len(encoded)
+        while len(self._ring) > _MAX_ENTRIES or self._ring_bytes > _MAX_BYTES:
+            self._ring_bytes -= len(self._ring.popleft().data)
+
+    def _id(self, sequence: int) -> str:
+        return f"{self._epoch}-{sequence}"
+
+    def _end(self) -> None:
+        self._news.set()
+        if self._flusher is not None:
+            self._flusher.cancel()
+
+
+def _merged(frames: Iterable[StepsFrame]) -> list[StepsFrame]:
+    by_attempt: dict[tuple[str, int], list[StepsFrame]] = {}
+    for frame in frames:
+        by_attempt.setdefault((frame.run, frame.attempt), []).append(frame)
+    return [merge_frames(same) for same in by_attempt.values()]

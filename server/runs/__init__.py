@@ -1,0 +1,1 @@
+"""Runs: submit, list, show, cancel; their states and the store that changes them."""

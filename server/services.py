@@ -1,0 +1,81 @@
+"""The parts of one server, built once and handed to the app. Nothing here touches the disk before `start`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from server.auth.tokens import TokenStore
+from server.database.engine import Database
+from server.database.migrate import prepare_database
+from server.database.writer import Writer
+from server.ingest.service import Ingest
+from server.live.hub import LiveHub
+from server.runs import queries
+from server.runs.schemas import RunSummary
+from server.runs.service import RunStore
+from server.runs.supervisor_port import NoSupervisor, RunSupervisor
+from server.settings import Settings
+
+MakeSupervisor = Callable[[RunStore], RunSupervisor]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """Everything that endpoints use."""
+
+    settings: Settings
+    database: Database
+    writer: Writer
+    hub: LiveHub
+    runs: RunStore
+    ingest: Ingest
+    tokens: TokenStore
+    supervisor: RunSupervisor
+
+    @property
+    def session_cookie(self) -> str:
+        # Cookies know no ports: two servers on one machine must not overwrite each other's.
+        return f"swell_session_{self.settings.port}"
+
+    def open(self) -> None:
+        """Bring the database up to date and find or make the admin token. Takes as long as the database takes."""
+        self.settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        prepare_database(self.database)
+        self.tokens.prepare()
+
+    def start(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Let the threads work. Called on the event loop."""
+        self.writer.start()
+        self.hub.start(loop)
+        self.supervisor.start()
+
+    def stop(self) -> None:
+        """End the threads; what was queued for the database is still written."""
+        self.supervisor.stop()
+        self.hub.close()
+        self.writer.stop()
+        self.database.close()
+
+
+def build_services(settings: Settings, make_supervisor: MakeSupervisor | None) -> Services:
+    database = Database(settings.resolved_database_url)
+    writer = Writer(database.write_engine, capacity=settings.max_queued_writes)
+
+    def summaries(run_ids: list[str]) -> list[RunSummary]:
+        with database.read() as connection:
+            return queries.summaries(connection, run_ids)
+
+    hub = LiveHub(summaries)
+    runs = RunStore(database, writer, hub.run_changed)
+    return Services(
+        settings=settings,
+        database=database,
+        writer=writer,
+        hub=hub,
+        runs=runs,
+        ingest=Ingest(writer, hub),
+        tokens=TokenStore(database, writer, settings.token_path),
+        supervisor=make_supervisor(runs) if make_supervisor else NoSupervisor(),
+    )

@@ -1,0 +1,1 @@
+"""Steps, their schedules, and which attempt they are shown from."""

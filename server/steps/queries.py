@@ -1,0 +1,104 @@
+"""All SQL that reads steps and schedules."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Row, func, select
+
+from orchestrator.contracts.messages import MetricMessage, ScheduleMessage
+from server.database.tables import metric_names, points, schedules, steps
+from server.errors import NotFoundError
+from server.steps.columns import REPORT_COLUMNS
+from server.steps.lineage import Segment, current_view, in_segments, run_segments
+from server.steps.point_values import from_columns
+from server.steps.schemas import StepRow
+
+
+def page(connection: Connection, run_key: int, *, first: int, limit: int) -> tuple[list[StepRow], int | None]:
+    """Steps of the current view from `first` on, ascending, and the step at which the next page begins."""
+    view = in_segments(run_key, current_view(run_segments(connection, run_key)))
+    rows = connection.execute(
+        select(steps).where(view, steps.c.step >= first).order_by(steps.c.step).limit(limit + 1)
+    ).all()
+    return _step_rows(connection, run_key, rows[:limit], superseded=False), rows[limit].step if rows[limit:] else None
+
+
+def count(connection: Connection, run_key: int) -> int:
+    """Steps of the current view."""
+    view = in_segments(run_key, current_view(run_segments(connection, run_key)))
+    return connection.scalar(select(func.count()).select_from(steps).where(view)) or 0
+
+
+def step(connection: Connection, run_key: int, number: int, attempt: int | None) -> StepRow:
+    """One step, from the attempt that the current view shows it from unless told otherwise. Raises NotFoundError."""
+    row, superseded = _row(connection, run_key, number, attempt)
+    return _step_rows(connection, run_key, [row], superseded=superseded)[0]
+
+
+def schedule(
+    connection: Connection, run_key: int, number: int, attempt: int | None
+) -> tuple[Row[Any], ScheduleMessage]:
+    """The row of a step and its schedule. Raises NotFoundError."""
+    row, _ = _row(connection, run_key, number, attempt)
+    blob = connection.execute(
+        select(schedules.c.blob).where(
+            schedules.c.run_key == run_key, schedules.c.attempt == row.attempt, schedules.c.step == number
+        )
+    ).scalar_one()
+    return row, ScheduleMessage.model_validate_json(zlib.decompress(blob))
+
+
+def _row(connection: Connection, run_key: int, number: int, attempt: int | None) -> tuple[Row[Any], bool]:
+    segments = run_segments(connection, run_key)
+    wanted = current_view(segments) if attempt is None else [s for s in segments if s.attempt == attempt]
+    row = connection.execute(select(steps).where(in_segments(run_key, wanted), steps.c.step == number)).one_or_none()
+    if row is None:
+        where = "" if attempt is None else f" in attempt {attempt}"
+        raise NotFoundError(f"The run has no step {number}{where}.")
+    return row, _is_superseded(segments, row)
+
+
+def _is_superseded(segments: Iterable[Segment], row: Row[Any]) -> bool:
+    return any(s.superseded and s.attempt == row.attempt and s.first <= row.step for s in segments)
+
+
+def _step_rows(connection: Connection, run_key: int, rows: Sequence[Row[Any]], *, superseded: bool) -> list[StepRow]:
+    metrics = _metrics(connection, run_key, rows)
+    return [_step_row(row, metrics.get((row.attempt, row.step), {}), superseded) for row in rows]
+
+
+def _step_row(row: Row[Any], metrics: Mapping[str, MetricMessage], superseded: bool) -> StepRow:
+    told = {name: getattr(row, name) for name in REPORT_COLUMNS}
+    return StepRow(
+        **told,
+        metrics=dict(metrics),
+        attempt=row.attempt,
+        superseded=superseded,
+        samples_total=row.samples_total,
+        tokens_total=row.tokens_total,
+    )
+
+
+def _metrics(
+    connection: Connection, run_key: int, rows: Sequence[Row[Any]]
+) -> dict[tuple[int, int], dict[str, MetricMessage]]:
+    """The metrics of these steps by (attempt, step)."""
+    found: dict[tuple[int, int], dict[str, MetricMessage]] = {}
+    names = {row.id: row for row in connection.execute(select(metric_names).where(metric_names.c.run_key == run_key))}
+    for attempt in {row.attempt for row in rows}:
+        numbers = [row.step for row in rows if row.attempt == attempt]
+        query = select(points).where(
+            points.c.metric_id.in_(list(names)),
+            points.c.attempt == attempt,
+            points.c.step.between(min(numbers), max(numbers)),
+        )
+        for point in connection.execute(query):
+            name = names[point.metric_id]
+            message = MetricMessage(
+                value=from_columns(point.value, point.kind), weight=point.weight, reduction=name.reduction
+            )
+            found.setdefault((attempt, point.step), {})[name.name] = message
+    return found

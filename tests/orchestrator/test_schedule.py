@@ -1,0 +1,285 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchestrator.batch_policy import cut_into_steps
+from orchestrator.contracts.run_spec import Balance, FixedBatchSpec
+from orchestrator.order import MicroBatchOrder
+from orchestrator.packing import first_fit_decreasing
+from orchestrator.sample_shape import SampleShape
+from orchestrator.schedule import build_dp_schedule, idle_frac, step_figures
+from tests.orchestrator.factories import (
+    COST_MODEL,
+    aggregations,
+    case,
+    layouts,
+    sample_shapes,
+    shapes_of_an_iteration,
+)
+from trainer.contracts.certificate import LossAggregation
+from trainer.contracts.schedule import DpSchedule, dp_schedule_problems
+
+
+def one_step(lengths: Sequence[int], **changes: Any) -> DpSchedule:
+    arguments: dict[str, Any] = {
+        "dp_size": 1,
+        "token_cap": 10,
+        "balance": Balance.COST,
+        "cost_model": COST_MODEL,
+        "loss_aggregation": LossAggregation.ROLLOUT_MEAN,
+    }
+    return build_dp_schedule(sample_shapes(lengths), [range(len(lengths))], **(arguments | changes))
+
+
+def real_micro_batches(schedule: DpSchedule) -> int:
+    return sum(bool(micro_batch) for rank in schedule.micro_batch_indices for micro_batch in rank)
+
+
+def steps_of(samples: Sequence[SampleShape], rollouts_per_step: int) -> tuple[tuple[int, ...], ...]:
+    return cut_into_steps(samples, FixedBatchSpec(type="fixed", global_batch_size=rollouts_per_step)).steps
+
+
+@pytest.mark.parametrize("skips_dummies", [True, False])
+def test_a_rank_gets_no_empty_micro_batch_by_accident(skips_dummies: bool) -> None:
+    light_rank = case("schedule", "light-rank")
+    given_, expect = light_rank["given"], light_rank["expect"]
+    schedule = one_step(
+        given_["lengths"], dp_size=given_["dp"], token_cap=given_["token_cap"], skips_dummies=skips_dummies
+    )
+    assert real_micro_batches(schedule) == expect["micro_batches"]
+    assert schedule.num_microbatches == (expect["per_rank"],)
+    assert schedule.global_batch_sizes == (expect["global_batch_size"],)
+    assert len(set(chain.from_iterable(schedule.partitions))) == expect["samples_once"]
+
+
+@pytest.mark.parametrize("skips_dummies", [True, False])
+def test_dummies_fill_up_what_splitting_cannot_reach(skips_dummies: bool) -> None:
+    unreachable = case("schedule", "alignment-unreachable")
+    given_, expect = unreachable["given"], unreachable["expect"]
+    schedule = one_step(
+        given_["lengths"], dp_size=given_["dp"], token_cap=given_["token_cap"], skips_dummies=skips_dummies
+    )
+    assert real_micro_batches(schedule) == expect["real_micro_batches"]
+    assert schedule.step(0).num_dummies == expect["dummy_micro_batches"]
+    assert schedule.num_microbatches == (expect["per_rank"],)
+    assert schedule.global_batch_sizes == (expect["global_batch_size"],)
+
+
+def test_counts_are_a_multiple_of_the_pipeline_group() -> None:
+    vpp_group = case("schedule", "vpp-group")
+    given_, expect = vpp_group["given"], vpp_group["expect"]
+    schedule = one_step(
+        given_["lengths"],
+        dp_size=given_["dp"],
+        token_cap=given_["token_cap"],
+        count_multiple=given_["mb_group"],
+        skips_dummies=False,
+    )
+    assert real_micro_batches(schedule) == expect["micro_batches"]
+    assert schedule.num_microbatches == (expect["per_rank"],)
+
+
+def test_a_sample_above_the_cap_lands_alone_and_is_counted() -> None:
+    oversized = case("schedule", "oversized-sample")
+    given_, expect = oversized["given"], oversized["expect"]
+    schedule = one_step(given_["lengths"], dp_size=given_["dp"], token_cap=given_["token_cap"])
+    assert real_micro_batches(schedule) == expect["micro_batches"]
+    figures = step_figures(
+        schedule.step(0), lengths=given_["lengths"], token_cap=given_["token_cap"], cost_model=COST_MODEL
+    )
+    assert figures.num_over_cap == expect["over_cap_micro_batches"]
+
+
+def test_packing_is_as_good_as_first_fit_decreasing() -> None:
+    quality = case("schedule", "packer-quality")
+    schedule = one_step(quality["given"]["lengths"], token_cap=quality["given"]["token_cap"])
+    assert real_micro_batches(schedule) == quality["expect"]["micro_batches"]
+
+
+@given(shapes_of_an_iteration(), st.integers(1, 50), layouts(), aggregations(), st.sampled_from(MicroBatchOrder))
+def test_every_invariant_holds(
+    samples: list[SampleShape],
+    rollouts_per_step: int,
+    layout: dict[str, Any],
+    aggregation: dict[str, Any],
+    order: MicroBatchOrder,
+) -> None:
+    steps = steps_of(samples, rollouts_per_step)
+    schedule = build_dp_schedule(samples, steps, order=order, **layout, **aggregation)
+    lengths = [sample.num_tokens for sample in samples]
+    assert dp_schedule_problems(schedule, lengths=lengths, token_cap=layout["token_cap"]) == []
+    assert schedule.dp_size == layout["dp_size"]
+    assert schedule.global_batch_sizes == tuple(map(len, steps))
+    assert [schedule.step_samples(k) for k in range(len(steps))] == list(steps)
+    assert all(count % layout["count_multiple"] == 0 for count in schedule.num_microbatches)
+
+
+@given(shapes_of_an_iteration(), layouts())
+def test_there_are_no_more_micro_batches_than_first_fit_decreasing_needs(
+    samples: list[SampleShape], layout: dict[str, Any]
+) -> None:
+    lengths = [sample.num_tokens for sample in samples]
+    schedule = one_step(lengths, **layout)
+    multiple = layout["dp_size"] * layout["count_multiple"]
+    aligned = -(-len(first_fit_decreasing(lengths, layout["token_cap"])) // multiple) * multiple
+    assert real_micro_batches(schedule) <= aligned
+    if not layout["skips_dummies"]:
+        assert schedule.num_microbatches[0] * layout["dp_size"] == aligned
+        # Only samples that cannot be split any more leave a dummy.
+        assert real_micro_batches(schedule) == min(aligned, len(samples))
+
+
+@given(shapes_of_an_iteration(), layouts(), aggregations(), st.integers(0, 2**32))
+def test_the_certificate_knows_nothing_of_the_layout(
+    samples: list[SampleShape], layout: dict[str, Any], aggregation: dict[str, Any], seed: int
+) -> None:
+    shuffled = Random(seed).sample(samples, len(samples))
+    everything = [range(len(samples))]
+    one = build_dp_schedule(samples, everything, **layout, **aggregation)
+    other = build_dp_schedule(
+        shuffled, everything, dp_size=3, token_cap=77, balance=Balance.NONE, cost_model=COST_MODEL, **aggregation
+    )
+    (certificate,) = one.certificates
+    assert certificate.sha256 == other.certificates[0].sha256
+    if certificate.loss_aggregation.sums_to_one and any(sample.num_loss_tokens for sample in samples):
+        assert certificate.total == 1
+
+
+@given(shapes_of_an_iteration(), layouts(), aggregations())
+def test_the_same_input_gives_the_same_schedule(
+    samples: list[SampleShape], layout: dict[str, Any], aggregation: dict[str, Any]
+) -> None:
+    step = list(range(len(samples)))
+    schedules = [build_dp_schedule(samples, [order], **layout, **aggregation) for order in (step, step, step[::-1])]
+    assert schedules[0] == schedules[1] == schedules[2]
+
+
+@given(shapes_of_an_iteration(), layouts())
+def test_no_schedule_waits_less_than_its_bound(samples: list[SampleShape], layout: dict[str, Any]) -> None:
+    lengths = [sample.num_tokens for sample in samples]
+    figures = step_figures(
+        one_step(lengths, **layout).step(0),
+        lengths=lengths,
+        token_cap=layout["token_cap"],
+        cost_model=layout["cost_model"],
+        skips_dummies=layout["skips_dummies"],
+    )
+    assert 0 <= figures.idle_bound_frac <= figures.predicted_idle_frac < 1
+
+
+@pytest.mark.parametrize("balance", [Balance.COST, Balance.TOKENS])
+@pytest.mark.parametrize("skips_dummies", [True, False])
+def test_ranks_are_balanced_to_the_bound_where_samples_are_many(balance: Balance, skips_dummies: bool) -> None:
+    random = Random(5)
+    lengths = [min(16_384, max(1, int(random.lognormvariate(7.5, 0.8)))) for _ in range(1000)]
+    layout: dict[str, Any] = {"dp_size": 8, "token_cap": 16_384, "skips_dummies": skips_dummies}
+    step = one_step(lengths, balance=balance, **layout).step(0)
+    measure = COST_MODEL.cost if balance is Balance.COST else float
+    loads = [sum(measure(lengths[i]) for micro_batch in rank for i in micro_batch) for rank in step.micro_batches]
+    assert max(loads) <= 1.002 * sum(loads) / len(loads)
+
+
+def test_equal_samples_fill_every_fixed_step_to_its_size() -> None:
+    samples = sample_shapes([7] * 24)
+    schedule = build_dp_schedule(
+        samples,
+        steps_of(samples, 8),
+        dp_size=4,
+        token_cap=14,
+        balance=Balance.COST,
+        cost_model=COST_MODEL,
+        loss_aggregation=LossAggregation.SAMPLE_MEAN,
+    )
+    assert schedule.global_batch_sizes == (8, 8, 8)
+    assert schedule.num_microbatches == (1, 1, 1)
+    assert [len(partition) for partition in schedule.partitions] == [6, 6, 6, 6]
+
+
+def test_a_rank_with_a_long_sample_gets_fewer_micro_batches_where_dummies_are_free() -> None:
+    lengths = [100] + [10] * 8
+    skipping = one_step(lengths, dp_size=2, balance=Balance.TOKENS).step(0)
+    assert sorted(sum(bool(micro_batch) for micro_batch in rank) for rank in skipping.micro_batches) == [1, 8]
+    running = one_step(lengths, dp_size=2, balance=Balance.TOKENS, skips_dummies=False).step(0)
+    assert running.num_microbatches == 5
+
+
+def test_more_ranks_than_samples_leave_ranks_empty() -> None:
+    schedule = one_step([3, 4], dp_size=4)
+    assert schedule.num_microbatches == (1,)
+    assert sorted(map(len, schedule.partitions)) == [0, 0, 1, 1]
+
+
+def test_small_micro_batches_stand_at_the_ends_of_a_pipeline() -> None:
+    step = one_step([9, 8, 7, 6, 5], order=MicroBatchOrder.SMALL_ENDS).step(0)
+    sizes = [sum([9, 8, 7, 6, 5][i] for i in micro_batch) for micro_batch in step.micro_batches[0]]
+    peak = sizes.index(max(sizes))
+    assert sizes[: peak + 1] == sorted(sizes[: peak + 1])
+    assert sizes[peak:] == sorted(sizes[peak:], reverse=True)
+
+
+def test_an_iteration_without_steps_has_an_empty_schedule_for_every_rank() -> None:
+    schedule = build_dp_schedule(
+        [],
+        [],
+        dp_size=2,
+        token_cap=10,
+        balance=Balance.COST,
+        cost_model=COST_MODEL,
+        loss_aggregation=LossAggregation.TOKEN_MEAN,
+    )
+    assert schedule.partitions == ((), ())
+    assert schedule.num_steps == 0
+
+
+@pytest.mark.parametrize("field", ["dp_size", "token_cap", "count_multiple"])
+def test_a_size_below_one_is_refused_by_name(field: str) -> None:
+    with pytest.raises(ValueError, match=f"{field}=0 must be at least 1"):
+        one_step([1], **{field: 0})
+
+
+def test_impossible_steps_are_refused() -> None:
+    arguments: dict[str, Any] = {
+        "dp_size": 1,
+        "token_cap": 10,
+        "balance": Balance.COST,
+        "cost_model": COST_MODEL,
+        "loss_aggregation": LossAggregation.TOKEN_MEAN,
+    }
+    samples = sample_shapes([1, 2])
+    with pytest.raises(ValueError, match="step 1 has no samples"):
+        build_dp_schedule(samples, [[0], []], **arguments)
+    with pytest.raises(ValueError, match="twice"):
+        build_dp_schedule(samples, [[0, 1], [1]], **arguments)
+
+
+def test_figures_tell_costs_idle_and_dummies() -> None:
+    lengths = [6, 3, 3, 3]
+    step = one_step(lengths, dp_size=2, token_cap=3, balance=Balance.TOKENS).step(0)
+    figures = step_figures(step, lengths=lengths, token_cap=3, cost_model=COST_MODEL)
+    assert figures.sample_cost == tuple(map(COST_MODEL.cost, lengths))
+    ranks = [sum(rank) for rank in figures.predicted_cost]
+    assert figures.predicted_idle_frac == pytest.approx(idle_frac(ranks))
+    assert figures.num_over_cap == 1
+    assert figures.num_dummies == sum(cost == 0 for rank in figures.predicted_cost for cost in rank)
+
+
+def test_a_dummy_that_runs_costs_as_much_as_one_token_and_counts_as_idle() -> None:
+    step = one_step([5], dp_size=2, skips_dummies=False).step(0)
+    arguments: dict[str, Any] = {"lengths": [5], "token_cap": 10, "cost_model": COST_MODEL}
+    running = step_figures(step, skips_dummies=False, **arguments)
+    assert sorted(running.predicted_cost) == [(COST_MODEL.cost(1),), (COST_MODEL.cost(5),)]
+    assert running.predicted_idle_frac == running.idle_bound_frac == 0.5
+
+
+@pytest.mark.parametrize(
+    ("busy", "idle"), [([9, 6, 3], 1 / 3), ([2.0, 2.0], 0), ([0.0, 0.0], 0), ([5], 0), ([4, 0], 0.5)]
+)
+def test_idle_is_the_share_of_waiting_until_the_last_rank_is_done(busy: list[float], idle: float) -> None:
+    assert idle_frac(busy) == pytest.approx(idle)

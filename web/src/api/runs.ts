@@ -2,7 +2,7 @@
 import { infiniteQueryOptions, queryOptions, useMutation, useQueryClient } from "@tanstack/react-query";
 import { client, dataOf } from "./client";
 import { patchRun } from "./run-cache";
-import type { CancelMode, RunState } from "./types";
+import type { CancelMode, RunSpec, RunState } from "./types";
 
 export interface RunsFilter {
   text: string;
@@ -53,5 +53,20 @@ export function useCancelRun(runId: string) {
         }),
       ),
     onSuccess: (run) => patchRun(queryClient, run),
+  });
+}
+
+/** Submits a spec as it was written; the server checks it. The key makes a repeat of the same submit harmless. */
+export function useCreateRun() {
+  const queryClient = useQueryClient();
+  return useMutation({
+    mutationFn: async ({ spec, key }: { spec: unknown; key: string }) =>
+      dataOf(
+        await client.POST("/api/v1/runs", { body: spec as RunSpec, headers: { "Idempotency-Key": key } }),
+      ),
+    onSuccess: (run) => {
+      queryClient.setQueryData(["run", run.id], run);
+      queryClient.invalidateQueries({ queryKey: ["runs"] });
+    },
   });
 }

@@ -12,7 +12,7 @@ const KEYS: readonly { keys: readonly string[]; does: string }[] = [
   { keys: ["Enter", "Esc"], does: "Open; close, clear" },
   { keys: ["[", "]"], does: "Tab before, next" },
   { keys: ["←", "→"], does: "Cursor, or step before and next" },
-  { keys: ["g r"], does: "Runs" },
+  { keys: ["g r", "g n"], does: "Runs, new run" },
   { keys: ["d"], does: "Light or dark theme" },
   { keys: ["?"], does: "All keys" },
 ];

@@ -14,7 +14,7 @@ export function Root() {
   const isSignedOut = useIsSignedOut();
   const navigate = useNavigate();
   useEffect(followSequences, []);
-  useShortcuts({ "g r": () => navigate({ to: "/" }) });
+  useShortcuts({ "g r": () => navigate({ to: "/" }), "g n": () => navigate({ to: "/new" }) });
   if (isSignedOut) return <SignedOut />;
   return (
     <>

@@ -1,5 +1,6 @@
 /** The pages and their addresses. View state is the search part of the URL, parsed by the feature that owns it. */
 import { createRootRoute, createRoute, createRouter, Outlet, useMatch } from "@tanstack/react-router";
+import { lazy, Suspense } from "react";
 import { RunPage } from "@/features/run/run-page";
 import { parseRunSearch } from "@/features/run/run-search";
 import { RunShell } from "@/features/run-shell/run-shell";
@@ -8,6 +9,11 @@ import { parseRunsSearch } from "@/features/runs/runs-search";
 import { SchedulePage } from "@/features/schedule/schedule-page";
 import { parseScheduleSearch } from "@/features/schedule/schedule-search";
 import { PageMissing, Root } from "./root";
+
+const NewRunPage = lazy(async () => {
+  const { NewRunPage: page } = await import("@/features/new-run/new-run-page");
+  return { default: page };
+});
 
 const rootRoute = createRootRoute({ component: Root, notFoundComponent: PageMissing });
 
@@ -88,8 +94,28 @@ const scheduleRoute = createRoute({
   },
 });
 
+const newRunRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/new",
+  validateSearch: (raw: Record<string, unknown>): { example?: string } =>
+    typeof raw.example === "string" ? { example: raw.example } : {},
+  component: function NewRunRoute() {
+    const { example } = newRunRoute.useSearch();
+    // Its YAML reader is loaded with the page, not with the list.
+    return (
+      <Suspense>
+        <NewRunPage example={example} />
+      </Suspense>
+    );
+  },
+});
+
 export const router = createRouter({
-  routeTree: rootRoute.addChildren([runsRoute, runRoute.addChildren([overviewRoute, scheduleRoute])]),
+  routeTree: rootRoute.addChildren([
+    runsRoute,
+    newRunRoute,
+    runRoute.addChildren([overviewRoute, scheduleRoute]),
+  ]),
   scrollRestoration: true,
 });
 

@@ -1,5 +1,5 @@
 /** The bar over every page: home, where to go, how fresh it is, and the settings of the reader. */
-import { Link } from "@tanstack/react-router";
+import { Link, useLocation } from "@tanstack/react-router";
 import { useState } from "react";
 import { IconButton } from "@/components/button";
 import { Icon } from "@/components/icon";
@@ -12,11 +12,14 @@ import { LiveState } from "./live-state";
 import { Logo } from "./logo";
 import styles from "./top-bar.module.css";
 
+const CURRENT = { "aria-current": "page", "data-status": "active" } as const;
+
 type OpenDialog = "go-to" | "keys" | null;
 
 export function TopBar() {
   const [open, setOpen] = useState<OpenDialog>(null);
   const close = () => setOpen(null);
+  const isInRuns = useLocation({ select: (location) => location.pathname !== "/new" });
   useShortcuts({ "/": () => setOpen("go-to"), "?": () => setOpen("keys"), d: toggleTheme });
   return (
     <header className={styles.bar}>
@@ -26,8 +29,11 @@ export function TopBar() {
       </Link>
       <nav className={styles.nav} aria-label="Main">
         {/* A run's own pages belong to the list too. */}
-        <Link to="/" aria-current="page" data-status="active">
+        <Link to="/" {...(isInRuns && CURRENT)}>
           Runs
+        </Link>
+        <Link to="/new" {...(!isInRuns && CURRENT)}>
+          New run
         </Link>
       </nav>
       <button

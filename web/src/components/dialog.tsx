@@ -14,9 +14,11 @@ export interface DialogProps {
 export function Dialog({ title, onClose, children, actions }: DialogProps) {
   const id = useId();
   const ref = useRef<HTMLDialogElement>(null);
+  const actionsRef = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const dialog = ref.current;
     dialog?.showModal();
+    actionsRef.current?.querySelector("button")?.focus();
     return () => dialog?.close();
   }, []);
   return (
@@ -39,7 +41,11 @@ export function Dialog({ title, onClose, children, actions }: DialogProps) {
           {title}
         </h2>
         {children}
-        {actions && <div className={styles.actions}>{actions}</div>}
+        {actions && (
+          <div ref={actionsRef} className={styles.actions}>
+            {actions}
+          </div>
+        )}
       </div>
     </dialog>
   );

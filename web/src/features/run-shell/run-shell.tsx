@@ -5,6 +5,7 @@ import type { ReactNode } from "react";
 import { ApiProblem, problemSentence } from "@/api/problem";
 import { runOptions } from "@/api/runs";
 import type { Run } from "@/api/types";
+import { ButtonLink } from "@/components/button-link";
 import { EmptyState } from "@/components/empty-state";
 import { LoadingBars } from "@/components/loading-bars";
 import { ProblemPanel } from "@/components/problem-panel";
@@ -58,7 +59,11 @@ export function RunShell({ runId, tab, children }: RunShellProps) {
 function Failed({ error, onRetry }: { error: Error; onRetry: () => void }) {
   if (error instanceof ApiProblem && error.isMissing) {
     return (
-      <EmptyState title="There is no such run" headingLevel={1} actions={<Link to="/">All runs</Link>}>
+      <EmptyState
+        title="There is no such run"
+        headingLevel={1}
+        actions={<ButtonLink to="/">All runs</ButtonLink>}
+      >
         It may have been deleted, or its address is not whole.
       </EmptyState>
     );

@@ -17,6 +17,11 @@ test("a run that is asked already can only be killed", () => {
   expect(questionOf({ ...RUN, state: "stopping" })).toMatchObject({ act: "Kill now", mode: "kill" });
 });
 
+test("a lost run finishes no step that anybody could promise", () => {
+  expect(questionOf({ ...RUN, state: "lost" })).toMatchObject({ keep: "Wait for it", mode: "graceful" });
+  expect(questionOf({ ...RUN, state: "lost" }).text).not.toContain("Step");
+});
+
 test("a queued run has no step to finish", () => {
   expect(questionOf({ ...RUN, state: "queued" }).text).not.toContain("Step");
 });

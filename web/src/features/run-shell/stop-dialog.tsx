@@ -66,6 +66,15 @@ export function questionOf(run: Run): Question {
       mode: "kill",
     };
   }
+  if (run.state === "lost" || run.state === "starting") {
+    return {
+      title: `Stop ${run.name}?`,
+      text: "Its job is ended. What it has recorded is kept.",
+      keep: run.state === "lost" ? "Wait for it" : "Let it start",
+      act: "Stop the run",
+      mode: "graceful",
+    };
+  }
   return {
     title: `Stop ${run.name}?`,
     text: `Step ${formatInteger(run.num_steps)} is finished${about(run)}. All its records are kept.`,

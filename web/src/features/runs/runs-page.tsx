@@ -1,6 +1,7 @@
 /** The list of runs: one row tells state, size, progress and why it waits. */
 import { problemSentence } from "@/api/problem";
 import { Button } from "@/components/button";
+import { ButtonLink } from "@/components/button-link";
 import { LoadingBars } from "@/components/loading-bars";
 import { Panel } from "@/components/panel";
 import { ProblemPanel } from "@/components/problem-panel";
@@ -28,15 +29,19 @@ export function RunsPage({ search, setSearch }: RunsPageProps) {
   usePageTitle("Runs");
   const query = useRuns(search);
   const counts = query.data?.pages[0]?.by_state ?? null;
+  const all = useRuns({}).data?.pages[0]?.by_state;
   return (
     <main className={styles.page}>
       <div className={styles.head}>
         <h1>Runs</h1>
-        {counts && (
+        {all && (
           <span className={styles.summary}>
-            {formatCount(countAll(counts), "run")}, {formatInteger(counts.running ?? 0)} running
+            {formatCount(countAll(all), "run")}, {formatInteger(all.running ?? 0)} running
           </span>
         )}
+        <ButtonLink to="/new" variant="primary" icon="plus" className={styles.newRun}>
+          New run
+        </ButtonLink>
       </div>
       <RunsFilter search={search} setSearch={setSearch} counts={counts} />
       <Panel aria-label="Runs" className={styles.panel}>

@@ -11,7 +11,9 @@ _MAX_CHARACTERS = 4000
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 # What Ray writes around the driver's own output, in its message and on the driver's stderr.
 _RAY_PREFIX = re.compile(r"^Job entrypoint command failed with exit code (-?\d+), last available logs.*$", re.MULTILINE)
-_RAY_LOG_LINE = re.compile(r"^\d{4}-\d\d-\d\d [\d:,]+\s+(INFO|WARNING) \w+\.py:\d+ -- .*$")
+_RAY_LOG_LINE = re.compile(
+    r"^(\d{4}-\d\d-\d\d [\d:,]+\s+(INFO|WARNING) \w+\.py:\d+ -- .*|Running entrypoint for job .*)$"
+)
 
 
 def ended_reason(job: Job) -> str:

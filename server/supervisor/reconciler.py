@@ -126,6 +126,17 @@ class Reconciler:
         for run in self._runs.runs_in(_UNFINISHED):
             if run.attempt > 0:
                 self._open_jobs.add(job_id_of(run.id, run.attempt))
+                self._check_address(run)
+
+    def _check_address(self, run: RunRecord) -> None:
+        launch = read_launch(self._run_dir(run.id), run.attempt)
+        if launch is not None and launch.server_url != self._server_url:
+            logger.warning(
+                "run %s reports to %s, and this server is at %s: it will count as lost; serve at its address",
+                run.id,
+                launch.server_url,
+                self._server_url,
+            )
 
     def reconcile(self) -> None:
         """One round: look, decide, act."""

@@ -1,0 +1,140 @@
+"""The REST API as typed calls. Every failure is a CommandError with the server's own problem in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar
+from urllib.parse import quote
+
+import httpx
+from pydantic import TypeAdapter, ValidationError
+
+from server.cli.problem import CommandError, ExitCode, Problem, command_error, exit_code_of
+from server.history.schemas import Aggregation, MetricCatalogue, MetricHistory, XAxis
+from server.runs.schemas import Run, RunPage
+
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryQuery:
+    """Which points of which metrics."""
+
+    names: Sequence[str]
+    x: XAxis = XAxis.STEP
+    max_points: int = 1000
+    aggregation: Aggregation = Aggregation.MINMAX
+
+
+class SwellClient:
+    """One server, asked with one token."""
+
+    def __init__(self, *, url: str, token: str, transport: httpx.BaseTransport | None = None) -> None:
+        self.url = url.rstrip("/")
+        self._http = httpx.Client(
+            base_url=f"{self.url}/api/v1",
+            headers={"Authorization": f"Bearer {token}"},
+            timeout=httpx.Timeout(30.0, connect=5.0),
+            # A proxy cannot reach a server on this machine's loopback.
+            trust_env=not self.url.startswith(("http://127.", "http://localhost", "http://[::1]")),
+            transport=transport,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._http.close()
+
+    def submit(self, spec: Mapping[str, Any]) -> Run:
+        """Queue a new run."""
+        return self._ask(Run, "POST", "/runs", json=spec)
+
+    def runs(self, *, states: Iterable[str] = (), text: str | None = None, limit: int = 50) -> RunPage:
+        """The newest runs."""
+        params: list[tuple[str, str]] = [("limit", str(limit)), *(("state", state) for state in states)]
+        return self._ask(RunPage, "GET", "/runs", params=[*params, *([("text", text)] if text else [])])
+
+    def run(self, run: str) -> Run:
+        """One run by id or name; of several with that name the newest."""
+        return self._ask(Run, "GET", f"/runs/{_segment(run)}")
+
+    def cancel(self, run: str, *, kill: bool) -> Run:
+        """Ask a run to stop."""
+        mode = "kill" if kill else "graceful"
+        return self._ask(Run, "POST", f"/runs/{_segment(run)}/cancel", json={"mode": mode})
+
+    def catalogue(self, run: str) -> MetricCatalogue:
+        """The metrics that a run has."""
+        return self._ask(MetricCatalogue, "GET", f"/runs/{_segment(run)}/metrics")
+
+    def history(self, run: str, query: HistoryQuery) -> MetricHistory:
+        """Metrics of one run in columns."""
+        params = [
+            ("run", run),
+            *(("name", name) for name in query.names),
+            ("x", query.x.value),
+            ("max_points", str(query.max_points)),
+            ("agg", query.aggregation.value),
+        ]
+        return self._ask(MetricHistory, "GET", "/metrics/query", params=params)
+
+    def login_link(self) -> str:
+        """A new link that logs one browser in."""
+        return self.url + str(self._ask(dict[str, Any], "POST", "/login-links")["url"])
+
+    def _ask(
+        self,
+        answer: type[Answer],
+        method: str,
+        path: str,
+        *,
+        params: Sequence[tuple[str, str]] = (),
+        json: Any = None,
+    ) -> Answer:
+        try:
+            response = self._http.request(method, path, params=list(params), json=json)
+        except httpx.HTTPError as error:
+            raise command_error(
+                ExitCode.NO_SERVER, "no-server", "No server", f"No Swell server answers at {self.url}: {error}"
+            ) from error
+        if response.is_error:
+            raise CommandError(_problem(response), exit_code_of(response.status_code))
+        return TypeAdapter(answer).validate_json(response.content)
+
+
+def _problem(response: httpx.Response) -> Problem:
+    try:
+        return Problem.model_validate_json(response.content)
+    except ValidationError:
+        return Problem(
+            type="about:blank",
+            title=response.reason_phrase,
+            status=response.status_code,
+            detail=f"{response.url} answered {response.status_code}; is it a Swell server?",
+        )
+
+
+def _segment(run: str) -> str:
+    # A name may hold a slash, which httpx would leave as it is.
+    return quote(run, safe="")
+
+
+def read_token(home: Path) -> str:
+    """The admin token of this home."""
+    path = home / "token"
+    try:
+        return path.read_text().strip()
+    except FileNotFoundError:
+        raise command_error(
+            ExitCode.NO_SERVER,
+            "no-server",
+            "No server",
+            f"There is no token at {path}: no server has been started here. Start one with `swell up`, "
+            "or point SWELL_HOME at the directory of one.",
+        ) from None

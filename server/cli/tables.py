@@ -1,0 +1,205 @@
+"""Runs, metrics and problems as people read them in a terminal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from orchestrator.contracts.run_state import RunState
+from server.cli.problem import Problem
+from server.history.schemas import MetricCatalogue, MetricHistory, Series
+from server.runs.schemas import LastStep, Run, RunPage, RunSummary
+
+_BARS = "▁▂▃▄▅▆▇█"
+_STATE_STYLE = {
+    RunState.QUEUED: "dim",
+    RunState.STARTING: "cyan",
+    RunState.RUNNING: "bold cyan",
+    RunState.STOPPING: "yellow",
+    RunState.LOST: "yellow",
+    RunState.SUCCEEDED: "green",
+    RunState.FAILED: "red",
+    RunState.CANCELLED: "dim",
+}
+
+
+def sparkline(values: Sequence[float], width: int = 32) -> str:
+    """Heights from the smallest to the largest value; of more than `width` values evenly spaced ones.
+
+    >>> sparkline([1, 4, 8])
+    '▁▄█'
+    """
+    shown = (
+        [values[round(k * (len(values) - 1) / (width - 1))] for k in range(width)] if len(values) > width else values
+    )
+    if not shown:
+        return ""
+    low, span = min(shown), max(shown) - min(shown)
+    return "".join(_BARS[round((value - low) / span * (len(_BARS) - 1))] if span else _BARS[3] for value in shown)
+
+
+def number(value: float | str | None) -> str:
+    """Four significant digits; a dash for what was not measured.
+
+    >>> number(0.000123456), number(None), number("NaN"), number(64)
+    ('0.0001235', '–', 'NaN', '64')
+    """
+    if value is None:
+        return "–"
+    if isinstance(value, str) or (isinstance(value, float) and not math.isfinite(value)):
+        return str(value)
+    return str(value) if isinstance(value, int) else f"{value:.4g}"
+
+
+def duration(seconds: float) -> str:
+    """Minutes and seconds, hours where there are any.
+
+    >>> duration(75), duration(3700)
+    ('1:15', '1:01:40')
+    """
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def state_text(state: RunState) -> Text:
+    return Text(state, style=_STATE_STYLE[state])
+
+
+def runs_table(page: RunPage) -> RenderableType:
+    table = Table(box=None, header_style="dim", pad_edge=False)
+    for heading in ("name", "state", "steps", "batch size", "reward", "loss", "took", "id"):
+        # An id is copied into the next command: it must not be cut.
+        table.add_column(heading, no_wrap=True, min_width=30 if heading == "id" else None)
+    for run in page.items:
+        last = run.last
+        table.add_row(
+            Text(run.name),
+            state_text(run.state),
+            _steps(run),
+            f"{sparkline(run.batch_sizes, 16)} {last.global_batch_size}" if last else "–",
+            number(last.reward) if last else "–",
+            number(last.loss) if last else "–",
+            _took(run),
+            run.id,
+        )
+    if not page.items:
+        return Text("No runs. Submit one with `swell submit SPEC.yaml`.", style="dim")
+    more = page.total - len(page.items)
+    return Group(table, Text(f"{more} more; see them with --limit", style="dim")) if more > 0 else table
+
+
+def run_details(run: RunSummary) -> Table:
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(style="dim")
+    table.add_column()
+    for label, value in _details(run):
+        table.add_row(label, value if isinstance(value, Text) else Text(value))
+    return table
+
+
+def _details(run: RunSummary) -> list[tuple[str, str | Text]]:
+    rows: list[tuple[str, str | Text]] = [
+        ("run", run.name),
+        ("id", run.id),
+        ("state", state_text(run.state)),
+        *([("reason", run.reason)] if run.reason else []),
+        *([("at", run.activity)] if run.activity else []),
+        ("layout", run.parallelism),
+        ("batch", run.batch_policy),
+        ("attempt", str(run.attempt)),
+        ("steps", _steps(run)),
+        ("took", _took(run)),
+    ]
+    if isinstance(run, Run):
+        rows.append(("seed", str(run.spec.seed)))
+    if run.batch_sizes:
+        span = f"{min(run.batch_sizes)} to {max(run.batch_sizes)}"
+        rows.append(("batch size", f"{sparkline(run.batch_sizes, 64)}  {span}"))
+    return [*rows, *last_step_rows(run.last)]
+
+
+def last_step_rows(last: LastStep | None) -> list[tuple[str, str | Text]]:
+    if last is None:
+        return []
+    return [
+        (
+            "last step",
+            f"{last.step}: {last.global_batch_size} samples of {last.num_prompts} prompts, {last.step_s:.2f} s",
+        ),
+        ("reward", number(last.reward)),
+        ("loss", f"{number(last.loss)} ({last.loss_aggregation})"),
+        ("tokens/s", number(last.tokens_per_s)),
+        ("idle", f"{last.measured_idle_frac:.1%} (no schedule below {last.idle_bound_frac:.1%})"),
+    ]
+
+
+def catalogue_table(catalogue: MetricCatalogue) -> Table:
+    table = Table(box=None, header_style="dim", pad_edge=False)
+    for heading in ("metric", "last", "min", "max", "points", "reduction"):
+        table.add_column(heading)
+    for metric in catalogue.items:
+        extremes = (number(metric.min), number(metric.max))
+        table.add_row(Text(metric.name), number(metric.last), *extremes, str(metric.num_points), metric.reduction)
+    return table
+
+
+def history_tables(history: MetricHistory) -> RenderableType:
+    parts: list[RenderableType] = [_series_table(series, history.x) for series in history.series]
+    parts += [Text(f"{error.name}: {error.message}", style="red") for error in history.errors]
+    return Group(*parts)
+
+
+def _series_table(series: Series, x: str) -> RenderableType:
+    buckets = f"{len(series.x)} buckets of {series.total} points" if series.sampled else f"{series.total} points"
+    table = Table(box=None, header_style="dim", pad_edge=False)
+    columns: list[tuple[str, Callable[[int], str]]] = [
+        ("step", lambda k: _range(series.step[k], series.last_step[k])),
+        *([] if x == "step" else [(x, lambda k: number(series.x[k]))]),
+        ("value", lambda k: number(series.value[k])),
+    ]
+    if series.min is not None and series.max is not None:
+        low, high = series.min, series.max
+        columns += [("min", lambda k: number(low[k])), ("max", lambda k: number(high[k]))]
+    for heading, _ in columns:
+        table.add_column(heading, justify="right")
+    for k in range(len(series.x)):
+        table.add_row(*(cell(k) for _, cell in columns))
+    for point in series.non_finite:
+        table.add_row(str(point.step), *([] if x == "step" else [number(point.x)]), Text(point.value, style="red"))
+    return Group(Text(f"{series.name}  {sparkline(series.value, 48)}  {buckets}", style="bold"), table, Text())
+
+
+def problem_text(problem: Problem, place: Callable[[str], str] | None = None) -> Text:
+    """The problem with a line for each field. place: where a field was written, by its JSON pointer."""
+    text = Text()
+    text.append(f"{problem.title}", style="bold red")
+    if not problem.errors:
+        return text.append(f": {problem.detail}")
+    for error in problem.errors:
+        where = error.pointer if error.pointer is not None else error.parameter
+        text.append("\n")
+        if place is not None and error.pointer is not None:
+            text.append(f"{place(error.pointer)}  ", style="cyan")
+        text.append((where or "").strip("/").replace("/", ".") or "the whole", style="bold")
+        text.append(f": {error.detail}")
+    return text
+
+
+def _steps(run: RunSummary) -> str:
+    return f"{run.num_steps} of {run.total_steps}" if run.total_steps else str(run.num_steps)
+
+
+def _took(run: RunSummary) -> str:
+    if run.started_at is None:
+        return "–"
+    return duration(((run.ended_at or datetime.now(UTC)) - run.started_at).total_seconds())
+
+
+def _range(first: int, last: int) -> str:
+    return str(first) if first == last else f"{first}–{last}"

@@ -1,0 +1,97 @@
+"""`swell watch`: a run as it goes on, until it ends. Asks once a second; a server that restarts is waited for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.text import Text
+
+from server.cli.client import SwellClient
+from server.cli.problem import CommandError, ExitCode
+from server.cli.tables import number, run_details
+from server.runs.schemas import Run
+
+_POLL_S = 1.0
+_PATIENCE_S = 60.0
+"""How long a server may be away before the command gives up."""
+
+
+def changes(client: SwellClient, run: str, sleep: Callable[[float], None] = time.sleep) -> Iterator[Run]:
+    """The run now and after each change, up to its end. Raises CommandError when the server stays away."""
+    seen: Run | None = None
+    heard_at = time.monotonic()
+    while seen is None or not seen.state.is_terminal:
+        try:
+            current = client.run(seen.id if seen else run)
+        except CommandError as error:
+            if error.code is not ExitCode.NO_SERVER or seen is None or time.monotonic() - heard_at > _PATIENCE_S:
+                raise
+            sleep(_POLL_S)
+            continue
+        heard_at = time.monotonic()
+        if current != seen:
+            seen = current
+            yield current
+        if not current.state.is_terminal:
+            sleep(_POLL_S)
+
+
+def watch(client: SwellClient, run: str, console: Console) -> Run:
+    """Show a run until it ends, and return it as it ended."""
+    if not console.is_terminal:
+        return _watch_lines(client, run, console)
+    view = _View()
+    last: Run | None = None
+    with Live(console=console, refresh_per_second=4, get_renderable=lambda: view.render(last)):
+        for current in changes(client, run):
+            last = current
+            view.update(current)
+    assert last is not None
+    return last
+
+
+def _watch_lines(client: SwellClient, run: str, console: Console) -> Run:
+    last: Run | None = None
+    for current in changes(client, run):
+        if last is None or (line := _line(current)) != _line(last):
+            line = _line(current)
+            console.print(Text(line), soft_wrap=True)
+        last = current
+    assert last is not None
+    return last
+
+
+def _line(run: Run) -> str:
+    parts = [run.name, run.state, f"{run.num_steps} of {run.total_steps or '?'} steps"]
+    if run.last is not None:
+        parts.append(f"batch {run.last.global_batch_size}")
+        parts.append(f"reward {number(run.last.reward)}")
+        parts.append(f"loss {number(run.last.loss)}")
+    return "  ".join([*parts, *([run.reason] if run.reason else [])])
+
+
+class _View:
+    """The live picture: what the run is at, a bar with the time left, and its newest numbers."""
+
+    def __init__(self) -> None:
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=40),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+        )
+        self._task = self._bar.add_task("steps", total=None)
+
+    def update(self, run: Run) -> None:
+        self._bar.update(self._task, completed=run.num_steps, total=run.total_steps, description=run.name)
+
+    def render(self, run: Run | None) -> RenderableType:
+        if run is None:
+            return Text("…")
+        return Group(self._bar, Text(), run_details(run))

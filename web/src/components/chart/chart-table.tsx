@@ -1,0 +1,91 @@
+/** The table behind a chart: every point that is drawn, and those that no line can show. */
+import { Fragment } from "react";
+import { Button } from "@/components/button";
+import { classNames } from "@/lib/class-names";
+import { formatMetric, formatRange } from "@/lib/numbers";
+import styles from "./chart.module.css";
+import type { ChartGroup } from "./chart-group";
+import type { PlotConfig, PlotLine } from "./plot-config";
+import { type Reading, readingAt } from "./readings";
+import { xInWords } from "./x-labels";
+
+export interface ChartTableProps {
+  config: PlotConfig;
+  group: ChartGroup;
+  label: string;
+  onClose: () => void;
+  className?: string | undefined;
+}
+
+interface Row {
+  x: number;
+  steps: string;
+  readings: (Reading | null)[];
+}
+
+export function ChartTable({ config, group, label, onClose, className }: ChartTableProps) {
+  const rows = tableRows(config.lines, group);
+  const now = new Date();
+  const isSampled = config.lines.map(({ track }) => track.sampled);
+  return (
+    <div className={classNames(styles.chart, styles.table, className)}>
+      <Button className={styles.close} onClick={onClose}>
+        Back to the chart
+      </Button>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
+      <div className={styles.scroll} tabIndex={0} role="region" aria-label={`${label}, table`}>
+        <table>
+          <caption className="sr-only">{label}</caption>
+          <thead>
+            <tr>
+              <th scope="col">Step</th>
+              {group.xKind !== "step" && <th scope="col">{group.xKind}</th>}
+              {config.lines.map((line, i) => (
+                <Fragment key={line.track.name}>
+                  <th scope="col">{line.label}</th>
+                  {isSampled[i] && <th scope="col">min</th>}
+                  {isSampled[i] && <th scope="col">max</th>}
+                </Fragment>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((row) => (
+              <tr key={`${row.x} ${row.steps}`}>
+                <th scope="row">{row.steps}</th>
+                {group.xKind !== "step" && <td>{xInWords(group.xKind, row.x, now)}</td>}
+                {config.lines.map(({ track }, i) => (
+                  <Fragment key={track.name}>
+                    <td>{formatMetric(track.name, row.readings[i]?.value)}</td>
+                    {isSampled[i] && <td>{formatMetric(track.name, row.readings[i]?.low)}</td>}
+                    {isSampled[i] && <td>{formatMetric(track.name, row.readings[i]?.high)}</td>}
+                  </Fragment>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </div>
+  );
+}
+
+/** One row per point or bucket in range; lines that have a point at the same first step share it. */
+function tableRows(lines: readonly PlotLine[], group: ChartGroup): Row[] {
+  const { from, to } = group.range();
+  const rows = new Map<number, Row>();
+  lines.forEach(({ track }, i) => {
+    track.columns.x.forEach((x, at) => {
+      const reading = x >= from && x <= to ? readingAt(track, at) : null;
+      if (!reading) return;
+      const row = rows.get(reading.step) ?? {
+        x,
+        steps: formatRange(reading.step, reading.lastStep),
+        readings: lines.map(() => null),
+      };
+      row.readings[i] = reading;
+      rows.set(reading.step, row);
+    });
+  });
+  return [...rows.values()].sort((a, b) => a.x - b.x);
+}

@@ -1,0 +1,57 @@
+/** What a plot shows and in which frame. Plain data, given by the pages. */
+import type { MetricTrack } from "./metric-track";
+
+/** `line`: ink, linear. `area`: batch size, stepped and filled. `floor`: a lower bound, filled and without a line. */
+export type LineKind = "line" | "area" | "floor";
+export type Side = "left" | "right";
+
+export interface PlotLine {
+  track: MetricTrack;
+  kind: LineKind;
+  side: Side;
+  /** In sentences and tables: "loss". */
+  label: string;
+}
+
+export interface PlotAxis {
+  /** Whether 0 belongs to the axis. */
+  fromZero: boolean;
+  /** Ticks are fractions, written as %. */
+  percent: boolean;
+  integer: boolean;
+  /** Whether "Log y" applies to it. */
+  canBeLog: boolean;
+  /** The part of a grid of `rows` equal rows that the axis fills, counted from below: two axes share one grid. */
+  part?: { rows: number; from: number; to: number };
+}
+
+export interface PlotView {
+  log: boolean;
+  bands: boolean;
+  /** Superseded attempts. */
+  old: boolean;
+  /** What an average keeps of itself per step; 0: off. */
+  smoothing: number;
+}
+
+export interface PlotConfig {
+  lines: readonly PlotLine[];
+  left: PlotAxis;
+  right: PlotAxis | null;
+  view: PlotView;
+  /** Whether superseded attempts are labelled: once per page is enough. */
+  labelsOld: boolean;
+}
+
+export const PLAIN_AXIS: PlotAxis = { fromZero: false, percent: false, integer: false, canBeLog: true };
+
+export function axisOf(config: PlotConfig, side: Side): PlotAxis {
+  return side === "right" && config.right ? config.right : config.left;
+}
+
+export function isLog(config: PlotConfig, side: Side): boolean {
+  return config.view.log && axisOf(config, side).canBeLog;
+}
+
+/** Pixels of the frame; never measured from labels, so that nothing moves. */
+export const FRAME = { top: 8, bottom: 22, left: 44, right: 12 } as const;

@@ -1,0 +1,550 @@
+/** One plot: the only file that touches uPlot. It draws tracks in place and never passes a point through React.
+ *
+ *      tracks ── change ──► group ── next frame ──► redraw: columns → uPlot → hooks paint the rest
+ *
+ * uPlot gives scales, paths, the cursor and the drag; grid, labels, bands, old attempts and marks are painted here.
+ */
+import uPlot from "uplot";
+import "uplot/dist/uPlot.min.css";
+import type { ChartGroup, GroupMember, XRange } from "./chart-group";
+import type { MetricTrack } from "./metric-track";
+import {
+  clipped,
+  paintBand,
+  paintDot,
+  paintGrid,
+  paintMark,
+  paintOldField,
+  paintOldLine,
+  paintXLabels,
+  paintYLabels,
+  type Surface,
+  spacedMarks,
+  withAlpha,
+} from "./paint";
+import {
+  axisOf,
+  FRAME,
+  isLog,
+  type LineKind,
+  type PlotConfig,
+  type PlotLine,
+  type Side,
+} from "./plot-config";
+import { plotEnds } from "./plot-scale";
+import { type Cell, type Extent, extent, joinColumns, lonePoints, positiveOnly, smooth, union } from "./series-math";
+import { type ChartTheme, chartTheme, onThemeChange } from "./theme";
+import { logLabels, valueLabels } from "./tick-labels";
+import type { Axis } from "./ticks";
+import { xLabels } from "./x-labels";
+import { growAxis } from "./y-range";
+
+export interface PlotEvents {
+  /** The cursor moved to this x, or left. */
+  onCursor?: (x: number | null) => void;
+  /** A range was dragged, or all of it is asked for again. */
+  onZoom?: (range: XRange | null) => void;
+  /** A point was chosen by click. */
+  onChoose?: (x: number) => void;
+  /** After each redraw. */
+  onDrawn?: (status: PlotStatus) => void;
+}
+
+export interface PlotStatus {
+  /** Points that a logarithmic axis can't hold. */
+  hidden: number;
+  points: number;
+  hasFinite: boolean;
+}
+
+/** A column of the plot's data: a line as it is, or smoothed. */
+interface Column {
+  line: PlotLine;
+  smoothed: boolean;
+}
+
+const DRAG_PX = 6;
+/** Opacity of the fill, band and old line of each kind. */
+const FILL: Record<LineKind, number> = { line: 0, area: 0.17, floor: 0.22 };
+const BAND: Record<LineKind, number> = { line: 0.1, area: 0.2, floor: 0 };
+const OLD: Record<LineKind, number> = { line: 0.38, area: 0.55, floor: 0.38 };
+const RAW_UNDER_SMOOTH = 0.3;
+
+export class Plot implements GroupMember {
+  isVisible = true;
+  private u: uPlot | null = null;
+  private columns: Column[] = [];
+  private axes: Record<Side, Axis | null> = { left: null, right: null };
+  private axesFor = "";
+  private hidden = 0;
+  private size = { width: 0, height: 0 };
+  private unsubscribe: (() => void)[] = [];
+  private readonly root: HTMLElement;
+  private readonly group: ChartGroup;
+  private readonly events: PlotEvents;
+  private config: PlotConfig;
+
+  constructor(root: HTMLElement, group: ChartGroup, config: PlotConfig, events: PlotEvents) {
+    this.root = root;
+    this.group = group;
+    this.config = config;
+    this.events = events;
+    this.watchTracks();
+    group.add(this);
+  }
+
+  destroy(): void {
+    for (const stop of this.unsubscribe) stop();
+    this.group.remove(this);
+    this.u?.destroy();
+    this.u = null;
+  }
+
+  setConfig(config: PlotConfig): void {
+    this.config = config;
+    this.watchTracks();
+    this.rebuild();
+  }
+
+  resize(width: number, height: number): void {
+    if (width === this.size.width && height === this.size.height) return;
+    this.size = { width, height };
+    if (this.u) this.u.setSize(this.size);
+    this.group.invalidate(this);
+  }
+
+  private watchTracks(): void {
+    for (const stop of this.unsubscribe) stop();
+    const invalidate = () => this.group.invalidate(this);
+    const tracks = new Set(this.config.lines.map(({ track }) => track));
+    this.unsubscribe = [...tracks].map((track) => track.onChange(invalidate));
+    this.unsubscribe.push(onThemeChange(() => this.rebuild()));
+  }
+
+  private rebuild(): void {
+    this.u?.destroy();
+    this.u = null;
+    this.group.invalidate(this);
+  }
+
+  redraw(): void {
+    if (this.size.width < 1 || this.size.height < 1) return;
+    const data = this.data();
+    this.updateAxes();
+    if (this.u) this.u.setData(data);
+    else this.u = new uPlot(this.options(), data, this.root);
+    this.u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+    this.holdCursor();
+    this.events.onDrawn?.(this.status());
+  }
+
+  private status(): PlotStatus {
+    const main = this.config.lines[0]?.track;
+    return {
+      hidden: this.hidden,
+      points: main?.total ?? 0,
+      hasFinite: main?.columns.value.some((value) => value !== null) ?? false,
+    };
+  }
+
+  // Data
+
+  private data(): uPlot.AlignedData {
+    const { lines, view } = this.config;
+    this.hidden = 0;
+    this.columns = lines.flatMap((line): Column[] => {
+      const raw = { line, smoothed: false };
+      return view.smoothing > 0 && line.kind === "line" ? [raw, { line, smoothed: true }] : [raw];
+    });
+    const parts = this.columns.map((column) => ({
+      x: column.line.track.columns.x,
+      values: this.valuesOf(column),
+    }));
+    const { from, to } = this.group.range();
+    // Without a point the axes are drawn all the same.
+    if (parts.every(({ x }) => x.length === 0)) return [[from, to], ...parts.map(() => [null, null])];
+    const shared = parts.every(({ x }) => x === parts[0]?.x);
+    const joined = shared
+      ? { x: parts[0]?.x ?? [], columns: parts.map(({ values }) => values) }
+      : joinColumns(parts);
+    return [joined.x, ...joined.columns] as uPlot.AlignedData;
+  }
+
+  private valuesOf({ line, smoothed }: Column): (number | null)[] {
+    const { columns } = line.track;
+    const values = smoothed ? smooth(columns, this.config.view.smoothing) : columns.value;
+    if (!isLog(this.config, line.side)) return values;
+    const positive = positiveOnly(values);
+    if (!smoothed) this.hidden += positive.hidden;
+    return positive.values;
+  }
+
+  // Axes
+
+  private updateAxes(): void {
+    const { from, to } = this.group.range();
+    const { view } = this.config;
+    // Another range or kind of axis is another picture: what grew before does not bind it.
+    const key = `${this.group.isZoomed ? `${from}:${to}` : ""}|${view.log}|${this.group.xKind}`;
+    if (key !== this.axesFor) this.axes = { left: null, right: null };
+    this.axesFor = key;
+    for (const side of ["left", "right"] as const) {
+      const lines = this.config.lines.filter((line) => line.side === side);
+      if (lines.length === 0) continue;
+      const axis = axisOf(this.config, side);
+      const { low, high } = lines.map((line) => this.extentOf(line, from, to)).reduce(union);
+      this.axes[side] = growAxis(this.axes[side], low, high, {
+        fromZero: axis.fromZero,
+        integer: axis.integer,
+        log: isLog(this.config, side),
+        ...(axis.part && { rows: axis.part.to - axis.part.from }),
+      });
+    }
+  }
+
+  private extentOf(line: PlotLine, from: number, to: number): Extent {
+    const { view } = this.config;
+    const positive = isLog(this.config, line.side);
+    const { columns, old } = line.track;
+    const shown = view.bands ? [columns.low, columns.high] : [columns.value];
+    const all = extent(columns.x, shown, from, to, positive);
+    if (!view.old) return all;
+    return old.reduce(
+      (sum, one) => union(sum, extent(one.columns.x, [one.columns.value], from, to, positive)),
+      all,
+    );
+  }
+
+  private ends(side: Side): [number, number] {
+    const axis = this.axes[side];
+    if (!axis) return [0, 1];
+    const { min, max } = plotEnds(axis, isLog(this.config, side), axisOf(this.config, side).part);
+    return [min, max];
+  }
+
+  // uPlot
+
+  private options(): uPlot.Options {
+    const theme = chartTheme();
+    const scale = (side: Side): uPlot.Scale => ({
+      distr: isLog(this.config, side) ? 3 : 1,
+      range: () => this.ends(side),
+    });
+    return {
+      ...this.size,
+      pxAlign: 0,
+      padding: [FRAME.top, this.config.right ? FRAME.left : FRAME.right, FRAME.bottom, FRAME.left],
+      legend: { show: false },
+      axes: [{ show: false }, { show: false }],
+      scales: {
+        x: { time: false, range: () => [this.group.range().from, this.group.range().to] },
+        left: scale("left"),
+        right: scale("right"),
+      },
+      series: [{}, ...this.columns.map((column) => seriesOf(column, theme, this.config.view.smoothing > 0))],
+      cursor: this.cursorOptions(theme),
+      hooks: {
+        drawClear: [(u) => this.painting(u, (surface) => this.paintBelow(u, surface))],
+        draw: [(u) => this.painting(u, (surface) => this.paintAbove(u, surface))],
+        setCursor: [(u) => this.onCursor(u)],
+        setSelect: [(u) => this.onSelect(u)],
+        ready: [(u) => this.listen(u)],
+      },
+    };
+  }
+
+  private cursorOptions(theme: ChartTheme): uPlot.Cursor {
+    return {
+      y: false,
+      sync: {
+        key: this.group.key,
+        scales: ["x", null],
+        // Only the cursor is shared: a drag is one chart's own until it becomes a range.
+        filters: { pub: (type) => type === "mousemove", sub: () => true },
+      },
+      drag: { x: true, y: false, setScale: false, dist: DRAG_PX },
+      bind: {
+        dblclick: () => () => {
+          this.events.onZoom?.(null);
+          return null;
+        },
+      },
+      // The line stands on a point: what is read off is what was measured.
+      move: (u, left, top) => {
+        if (left < 0) return [left, top];
+        const x = this.nearestX(u.posToVal(left, "x"));
+        return [x === null ? left : u.valToPos(x, "x"), top];
+      },
+      dataIdx: (u, series, index) => nearestMeasured(u.data[series] ?? [], index),
+      points: {
+        size: 11,
+        // uPlot takes "no element" for "no dot"; its types do not say so.
+        show: (_, series) => (this.hasDot(series) ? dotElement() : undefined) as HTMLElement,
+        stroke: () => theme.surface,
+        fill: (_, series) => colourOf(this.columns[series - 1]?.line.kind ?? "line", theme),
+      },
+    };
+  }
+
+  /** A raw line under its average, and a floor, have no dot of their own. */
+  private hasDot(series: number): boolean {
+    const column = this.columns[series - 1];
+    if (!column || column.line.kind === "floor") return false;
+    return column.smoothed || this.config.view.smoothing === 0 || column.line.kind !== "line";
+  }
+
+  private nearestX(x: number): number | null {
+    const { from, to } = this.group.range();
+    let best: number | null = null;
+    for (const { line } of this.columns) {
+      const index = line.track.indexAt(x);
+      const at = index === null ? undefined : line.track.columns.x[index];
+      if (at === undefined || at < from || at > to) continue;
+      if (best === null || Math.abs(at - x) < Math.abs(best - x)) best = at;
+    }
+    return best;
+  }
+
+  // Cursor
+
+  private onCursor(u: uPlot): void {
+    const { left } = u.cursor;
+    const x = left === undefined || left < 0 ? null : this.nearestX(u.posToVal(left, "x"));
+    // Only the chart under the pointer speaks; the others follow.
+    if (u.cursor.event || this.isMoving) {
+      this.group.setCursor(x);
+      this.events.onCursor?.(x);
+    }
+  }
+
+  private isMoving = false;
+
+  /** Sets the cursor of this chart, and with it of all others, to the point nearest to x; null removes it. */
+  moveTo(x: number | null): void {
+    if (!this.u) return;
+    this.isMoving = true;
+    const left = x === null ? -10 : this.u.valToPos(x, "x");
+    setCursor(this.u, left, { fire: true, publish: true });
+    this.isMoving = false;
+  }
+
+  /** Moves the cursor by so many points; without a cursor it begins at the newest. */
+  moveBy(points: number): void {
+    const track = this.config.lines[0]?.track;
+    if (!track || track.columns.x.length === 0) return;
+    const last = track.columns.x.length - 1;
+    const cursor = this.group.cursor;
+    const from = cursor === null ? last + (points < 0 ? 1 : 0) : (track.indexAt(cursor) ?? last);
+    const to = Math.min(last, Math.max(0, from + points));
+    this.moveTo(track.columns.x[to] as number);
+  }
+
+  /** Data grew or the frame changed under a resting cursor: it stays at its x. */
+  private holdCursor(): void {
+    const x = this.group.cursor;
+    if (!this.u || x === null) return;
+    setCursor(this.u, this.u.valToPos(x, "x"), { fire: false, publish: false });
+  }
+
+  private onSelect(u: uPlot): void {
+    const { left, width } = u.select;
+    if (width < DRAG_PX) return;
+    this.events.onZoom?.({ from: u.posToVal(left, "x"), to: u.posToVal(left + width, "x") });
+  }
+
+  private listen(u: uPlot): void {
+    u.over.addEventListener("click", (event) => {
+      // A finger has no hover: its tap reads the value.
+      if (event instanceof PointerEvent && event.pointerType === "touch") return;
+      const x = this.group.cursor;
+      if (x !== null) this.events.onChoose?.(x);
+    });
+  }
+
+  // Painting
+
+  private painting(u: uPlot, paint: (surface: Surface) => void): void {
+    const { ctx, bbox } = u;
+    ctx.save();
+    paint({
+      ctx,
+      theme: chartTheme(),
+      ratio: uPlot.pxRatio,
+      left: bbox.left,
+      top: bbox.top,
+      width: bbox.width,
+      height: bbox.height,
+      xOf: (x) => u.valToPos(x, "x", true),
+      yOf: (y) => u.valToPos(y, "left", true),
+    });
+    ctx.restore();
+  }
+
+  private paintBelow(u: uPlot, surface: Surface): void {
+    this.paintAxes(u, surface);
+    const { view, lines } = this.config;
+    clipped(surface, () => {
+      if (view.old) this.paintOld(u, surface);
+      if (!view.bands) return;
+      for (const line of lines) {
+        const colour = withAlpha(colourOf(line.kind, surface.theme), BAND[line.kind]);
+        if (BAND[line.kind] > 0)
+          paintBand(on(u, surface, line), this.bandOf(line), colour, line.kind === "area");
+      }
+    });
+  }
+
+  private bandOf(line: PlotLine) {
+    const { x, low, high } = line.track.columns;
+    return isLog(this.config, line.side)
+      ? { x, low: positiveOnly(low).values, high: positiveOnly(high).values }
+      : { x, low, high };
+  }
+
+  private paintAxes(u: uPlot, surface: Surface): void {
+    for (const side of ["left", "right"] as const) {
+      const axis = this.axes[side];
+      if (!axis || !this.config.lines.some((line) => line.side === side)) continue;
+      const log = isLog(this.config, side);
+      const { percent } = axisOf(this.config, side);
+      const texts = log ? logLabels(axis.ticks, percent) : valueLabels(axis.ticks, percent);
+      const ys = axis.ticks.map((tick) => u.valToPos(tick, side, true));
+      if (!this.config.left.part) paintGrid(surface, ys);
+      paintYLabels(
+        surface,
+        ys.map((y, i) => ({ y, text: texts[i] ?? "" })),
+        side,
+      );
+    }
+    const rows = this.config.left.part?.rows;
+    if (rows) {
+      paintGrid(
+        surface,
+        Array.from({ length: rows + 1 }, (_, i) => surface.top + (surface.height * i) / rows),
+      );
+    }
+    const most = Math.max(2, Math.floor(surface.width / surface.ratio / 78));
+    const labels = xLabels(this.group.xKind, this.group.range(), most, new Date());
+    paintXLabels(
+      surface,
+      labels.map(({ x, text }) => ({ x: surface.xOf(x), text })),
+    );
+  }
+
+  private paintOld(u: uPlot, surface: Surface): void {
+    const attempts = new Map<number, { from: number; to: number; step: number }>();
+    for (const line of this.config.lines) {
+      for (const { attempt, columns } of line.track.old) {
+        const [from, to, step] = [columns.x[0], columns.x[columns.x.length - 1], columns.step[0]];
+        if (from === undefined || to === undefined || step === undefined) continue;
+        const known = attempts.get(attempt);
+        attempts.set(attempt, {
+          from: Math.min(from, known?.from ?? from),
+          to: Math.max(to, known?.to ?? to),
+          step: Math.min(step, known?.step ?? step),
+        });
+      }
+    }
+    // A label needs room that a narrow chart has not.
+    const hasRoom = this.config.labelsOld && surface.width / surface.ratio > 480;
+    for (const [attempt, { from, to, step }] of attempts) {
+      const label = hasRoom ? `attempt ${attempt}, superseded from ${step.toLocaleString("en-US")}` : null;
+      if (this.config.labelsOld) paintOldField(surface, from, to, label);
+    }
+    for (const line of this.config.lines) {
+      const colour = withAlpha(colourOf(line.kind, surface.theme), OLD[line.kind]);
+      for (const { columns } of line.track.old) {
+        const values = isLog(this.config, line.side) ? positiveOnly(columns.value).values : columns.value;
+        paintOldLine(on(u, surface, line), columns.x, values, colour, line.kind === "area");
+      }
+    }
+  }
+
+  private paintAbove(u: uPlot, surface: Surface): void {
+    clipped(
+      { ...surface, top: surface.top - 4 * surface.ratio, height: surface.height + 8 * surface.ratio },
+      () => {
+        this.columns.forEach(({ line, smoothed }, k) => {
+          if (line.kind === "floor") return;
+          if (!smoothed) this.paintLone(u, surface, line, k + 1);
+          this.paintMarks(surface, line.track);
+        });
+      },
+    );
+    if (!this.group.isLive || this.group.isZoomed) return;
+    for (const line of this.config.lines) if (line.kind !== "floor") this.paintLiveEdge(u, surface, line);
+  }
+
+  private paintLone(u: uPlot, surface: Surface, line: PlotLine, series: number): void {
+    const values: Cell[] = Array.from(u.data[series] ?? []);
+    const { yOf, xOf } = on(u, surface, line);
+    for (const i of lonePoints(values)) {
+      const value = values[i];
+      const x = u.data[0][i];
+      if (value == null || x === undefined) continue;
+      paintDot(surface, xOf(x), yOf(value), 3, colourOf(line.kind, surface.theme), false);
+    }
+  }
+
+  private paintMarks(surface: Surface, track: MetricTrack): void {
+    const { from, to } = this.group.range();
+    const inside = track.marks.filter(({ x }) => x >= from && x <= to);
+    for (const mark of spacedMarks(inside, surface.xOf, 9 * surface.ratio)) {
+      paintMark(surface, surface.xOf(mark.x), mark.kind);
+    }
+  }
+
+  private paintLiveEdge(u: uPlot, surface: Surface, line: PlotLine): void {
+    const { x, value } = line.track.columns;
+    const last = value[value.length - 1];
+    if (last === null || last === undefined) return;
+    const { xOf, yOf } = on(u, surface, line);
+    paintDot(surface, xOf(x[x.length - 1] as number), yOf(last), 6, colourOf(line.kind, surface.theme), true);
+  }
+}
+
+function on(u: uPlot, surface: Surface, line: PlotLine): Surface {
+  return { ...surface, yOf: (y) => u.valToPos(y, line.side, true) };
+}
+
+function colourOf(kind: LineKind, theme: ChartTheme): string {
+  return kind === "area" ? theme.batch : kind === "floor" ? theme.bound : theme.metric;
+}
+
+function seriesOf({ line, smoothed }: Column, theme: ChartTheme, hasSmooth: boolean): uPlot.Series {
+  const colour = colourOf(line.kind, theme);
+  const isFaint = hasSmooth && !smoothed && line.kind === "line";
+  const fill = FILL[line.kind];
+  const stepped = uPlot.paths.stepped?.({ align: 1 });
+  return {
+    scale: line.side,
+    auto: false,
+    spanGaps: false,
+    points: { show: false },
+    ...(line.kind !== "floor" && { stroke: isFaint ? withAlpha(colour, RAW_UNDER_SMOOTH) : colour }),
+    width: line.kind === "area" ? 1.1 : 1.5,
+    ...(fill > 0 && { fill: withAlpha(colour, fill), fillTo: (u: uPlot) => u.scales[line.side]?.min ?? 0 }),
+    ...(line.kind === "area" && stepped && { paths: stepped }),
+  };
+}
+
+/** The nearest index with a value or a gap; `undefined` entries belong to other lines. */
+function nearestMeasured(values: ArrayLike<number | null | undefined>, index: number): number {
+  for (let distance = 0; distance < values.length; distance++) {
+    if (values[index - distance] !== undefined) return index - distance;
+    if (values[index + distance] !== undefined) return index + distance;
+  }
+  return index;
+}
+
+function dotElement(): HTMLElement {
+  const dot = document.createElement("div");
+  dot.style.borderWidth = "2px";
+  return dot;
+}
+
+/** uPlot's own third argument, which tells the other charts of the group, is missing in its types. */
+function setCursor(u: uPlot, left: number, tell: { fire: boolean; publish: boolean }): void {
+  const set: (at: { left: number; top: number }, fire: boolean, publish: boolean) => void = u.setCursor;
+  set({ left, top: left < 0 ? -10 : 10 }, tell.fire, tell.publish);
+}

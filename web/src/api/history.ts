@@ -7,9 +7,11 @@ export interface HistoryRequest {
   runs: readonly string[];
   names: readonly string[];
   x: XAxis;
-  /** Ends of the range on the x axis; absent: all. */
+  /** Ends of the range on the x axis, the second not included; absent: all. */
   from?: number;
   to?: number;
+  /** Also the steps that a later attempt trained again, as series of their own. */
+  superseded?: boolean;
   maxPoints: number;
   agg: Aggregation;
 }
@@ -35,6 +37,7 @@ export async function fetchHistory(request: HistoryRequest, signal?: AbortSignal
           x: request.x,
           max_points: request.maxPoints,
           agg: request.agg,
+          ...(request.superseded && { superseded: true }),
           ...(request.from !== undefined && { from: request.from }),
           ...(request.to !== undefined && { to: request.to }),
         },

@@ -56,14 +56,11 @@ export function useCancelRun(runId: string) {
   });
 }
 
-/** Submits a spec as it was written; the server checks it. The key makes a repeat of the same submit harmless. */
+/** Submits a spec as it was written; the server checks it. */
 export function useCreateRun() {
   const queryClient = useQueryClient();
   return useMutation({
-    mutationFn: async ({ spec, key }: { spec: unknown; key: string }) =>
-      dataOf(
-        await client.POST("/api/v1/runs", { body: spec as RunSpec, headers: { "Idempotency-Key": key } }),
-      ),
+    mutationFn: async (spec: unknown) => dataOf(await client.POST("/api/v1/runs", { body: spec as RunSpec })),
     onSuccess: (run) => {
       queryClient.setQueryData(["run", run.id], run);
       queryClient.invalidateQueries({ queryKey: ["runs"] });

@@ -4,6 +4,66 @@
  */
 
 export interface paths {
+    "/api/v1/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Stream Events
+         * @description What happens, as it happens. After a break, send the last id: nothing is lost and nothing comes twice.
+         */
+        get: operations["streamEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/login-links": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create Login Link
+         * @description Make a link that logs one browser in, once.
+         */
+        post: operations["createLoginLink"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/metrics/query": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Query Metrics
+         * @description Metrics in columns. Exact where the range holds at most `max_points`; a series that is missing has an error.
+         */
+        get: operations["queryMetrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs": {
         parameters: {
             query?: never;
@@ -11,11 +71,17 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List Runs */
-        get: operations["list_runs_api_v1_runs_get"];
+        /**
+         * List Runs
+         * @description Runs, newest first.
+         */
+        get: operations["listRuns"];
         put?: never;
-        /** Create */
-        post: operations["create_api_v1_runs_post"];
+        /**
+         * Create Run
+         * @description Submit a run. It is checked as far as this machine can, and then waits in the queue.
+         */
+        post: operations["createRun"];
         delete?: never;
         options?: never;
         head?: never;
@@ -29,8 +95,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get Run */
-        get: operations["get_run_api_v1_runs__run_id__get"];
+        /**
+         * Get Run
+         * @description A run by its id, or the newest one of that name.
+         */
+        get: operations["getRun"];
         put?: never;
         post?: never;
         delete?: never;
@@ -48,8 +117,71 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Cancel */
-        post: operations["cancel_api_v1_runs__run_id__cancel_post"];
+        /**
+         * Cancel Run
+         * @description Ask a run to stop: after its step, or at once. It is `cancelled` when no process of it is left.
+         */
+        post: operations["cancelRun"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run_id}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Run Events
+         * @description Changes of state and the driver's own events, oldest first.
+         */
+        get: operations["listRunEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run_id}/events:batch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Record Events
+         * @description Record what is worth telling and is not a step, all or none.
+         */
+        post: operations["recordEvents"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run_id}/heartbeat": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Report Heartbeat
+         * @description A sign of life. The answer says what the driver should do.
+         */
+        post: operations["reportHeartbeat"];
         delete?: never;
         options?: never;
         head?: never;
@@ -63,8 +195,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Catalogue */
-        get: operations["catalogue_api_v1_runs__run_id__metrics_get"];
+        /**
+         * List Metrics
+         * @description The metrics of a run, and the columns of its steps that can be drawn as metrics.
+         */
+        get: operations["listMetrics"];
         put?: never;
         post?: never;
         delete?: never;
@@ -73,17 +208,20 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/metrics/query": {
+    "/api/v1/runs/{run_id}/state": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        /** Query */
-        get: operations["query_api_v1_metrics_query_get"];
+        get?: never;
         put?: never;
-        post?: never;
+        /**
+         * Report State
+         * @description The driver's last word on how its attempt ended.
+         */
+        post: operations["reportState"];
         delete?: never;
         options?: never;
         head?: never;
@@ -97,8 +235,31 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Steps */
-        get: operations["steps_api_v1_runs__run_id__steps_get"];
+        /**
+         * List Steps
+         * @description Steps in ascending order, each from the newest attempt that trained it.
+         */
+        get: operations["listSteps"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run_id}/steps/{step}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Step
+         * @description One step without its schedule.
+         */
+        get: operations["getStep"];
         put?: never;
         post?: never;
         delete?: never;
@@ -114,8 +275,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Schedule */
-        get: operations["schedule_api_v1_runs__run_id__steps__step__schedule_get"];
+        /**
+         * Get Step Schedule
+         * @description Which sample ran on which rank in which micro-batch, with the server's own check of the loss weights.
+         */
+        get: operations["getStepSchedule"];
         put?: never;
         post?: never;
         delete?: never;
@@ -124,15 +288,78 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/events": {
+    "/api/v1/runs/{run_id}/steps:batch": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        /** Events */
-        get: operations["events_api_v1_events_get"];
+        get?: never;
+        put?: never;
+        /**
+         * Record Steps
+         * @description Record steps with their schedules, all or none. Repeats are counted as duplicates; other content is a 409.
+         */
+        post: operations["recordSteps"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create Token
+         * @description Make a token for programs, e.g. one that may only read.
+         */
+        post: operations["createToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/healthz": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Health
+         * @description The process lives.
+         */
+        get: operations["getHealth"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/readyz": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Readiness
+         * @description The database answers.
+         */
+        get: operations["getReadiness"];
         put?: never;
         post?: never;
         delete?: never;
@@ -168,12 +395,11 @@ export interface components {
              */
             advantage: components["schemas"]["AdvantageEstimator"];
             /**
-             * Loss
-             * @description The policy loss.
-             * @default clipped
-             * @constant
+             * Clip High
+             * @description The probability ratio is clipped above 1 + clip_high.
+             * @default 0.28
              */
-            loss: "clipped";
+            clip_high: number;
             /**
              * Clip Low
              * @description The probability ratio is clipped below 1 − clip_low.
@@ -181,21 +407,22 @@ export interface components {
              */
             clip_low: number;
             /**
-             * Clip High
-             * @description The probability ratio is clipped above 1 + clip_high.
-             * @default 0.28
+             * Constant Tokens
+             * @description Divisor of `loss_aggregation: constant`; None: rollout.max_new_tokens.
              */
-            clip_high: number;
+            constant_tokens?: number | null;
+            /**
+             * Loss
+             * @description The policy loss.
+             * @default clipped
+             * @constant
+             */
+            loss: "clipped";
             /**
              * @description How the token losses of a step become one number.
              * @default rollout_mean
              */
             loss_aggregation: components["schemas"]["LossAggregation"];
-            /**
-             * Constant Tokens
-             * @description Divisor of `loss_aggregation: constant`; None: rollout.max_new_tokens.
-             */
-            constant_tokens?: number | null;
         };
         /**
          * AllBatchSpec
@@ -203,17 +430,17 @@ export interface components {
          */
         AllBatchSpec: {
             /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            type: "all";
-            /**
              * Remainder
              * @description Nothing can be left over.
              * @default partial
              * @constant
              */
             remainder: "partial";
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "all";
         };
         /**
          * Balance
@@ -239,19 +466,82 @@ export interface components {
          * @description The server's own check of a step's loss weights.
          */
         CertificateOut: {
+            /** Holds */
+            holds: boolean;
             /** Loss Aggregation */
             loss_aggregation: string;
+            /** Problem */
+            problem: string | null;
+            /** Sha256 */
+            sha256: string;
             /**
              * Total
              * @description Sum of the weights as a fraction: `1`.
              */
             total: string;
-            /** Holds */
-            holds: boolean;
-            /** Problem */
-            problem: string | null;
-            /** Sha256 */
-            sha256: string;
+        };
+        /**
+         * DesiredState
+         * @description What the server wants the driver to do.
+         * @enum {string}
+         */
+        DesiredState: "run" | "stop";
+        /**
+         * EventMessage
+         * @description Something worth telling that is not a step, e.g. an iteration in which no group survived the filter.
+         */
+        EventMessage: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /**
+             * Data
+             * @default {}
+             */
+            data: {
+                [key: string]: unknown;
+            };
+            /**
+             * Key
+             * @description Unique within the attempt, so that a repeat is known as one.
+             */
+            key: string;
+            /** Kind */
+            kind: string;
+            /** Message */
+            message: string;
+        };
+        /**
+         * EventsBatch
+         * @description Events of one attempt, taken all or none.
+         */
+        EventsBatch: {
+            /** Attempt */
+            attempt: number;
+            /** Events */
+            events: components["schemas"]["EventMessage"][];
+        };
+        /**
+         * FieldProblem
+         * @description What is wrong with one part of the request.
+         */
+        FieldProblem: {
+            /** Detail */
+            detail: string;
+            /**
+             * Parameter
+             * @description Name of a query or path parameter.
+             * @default null
+             */
+            parameter: string | null;
+            /**
+             * Pointer
+             * @description JSON pointer into the body, e.g. `/batch/global_batch_size`.
+             * @default null
+             */
+            pointer: string | null;
         };
         /**
          * FilterSpec
@@ -259,10 +549,11 @@ export interface components {
          */
         FilterSpec: {
             /**
-             * @description What happens to a group whose rewards are all equal.
-             * @default exclude
+             * Max Consecutive Empty
+             * @description After so many iterations in a row without a surviving group the run fails and says so.
+             * @default 5
              */
-            zero_variance: components["schemas"]["ZeroVariancePolicy"];
+            max_consecutive_empty: number;
             /**
              * Max Refills
              * @description How often an iteration in which no group survived is rolled out again, with new prompts.
@@ -270,22 +561,16 @@ export interface components {
              */
             max_refills: number;
             /**
-             * Max Consecutive Empty
-             * @description After so many iterations in a row without a surviving group the run fails and says so.
-             * @default 5
+             * @description What happens to a group whose rewards are all equal.
+             * @default exclude
              */
-            max_consecutive_empty: number;
+            zero_variance: components["schemas"]["ZeroVariancePolicy"];
         };
         /**
          * FixedBatchSpec
          * @description Steps of an equal number of rollouts.
          */
         FixedBatchSpec: {
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            type: "fixed";
             /**
              * Global Batch Size
              * @description Rollouts of a step.
@@ -296,11 +581,51 @@ export interface components {
              * @default partial
              */
             remainder: components["schemas"]["Remainder"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "fixed";
         };
-        /** HTTPValidationError */
-        HTTPValidationError: {
-            /** Detail */
-            detail?: components["schemas"]["ValidationError"][];
+        /**
+         * Health
+         * @description The server answers.
+         */
+        Health: {
+            /**
+             * Status
+             * @default ok
+             * @constant
+             */
+            status: "ok";
+        };
+        /**
+         * Heartbeat
+         * @description A sign of life with what the driver is at. Sent every few seconds; not journalled.
+         */
+        Heartbeat: {
+            /**
+             * Activity
+             * @description e.g. `warm start, step 40 of at most 400` or `generating 512 rollouts`.
+             */
+            activity: string;
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Attempt */
+            attempt: number;
+            /**
+             * Num Steps
+             * @description Steps trained so far.
+             */
+            num_steps: number;
+            /**
+             * Total Steps
+             * @description Steps there will be, as far as it is known.
+             */
+            total_steps: number | null;
         };
         /**
          * HuggingFaceModelSpec
@@ -308,48 +633,77 @@ export interface components {
          */
         HuggingFaceModelSpec: {
             /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            type: "huggingface";
-            /**
              * Path
              * @description A directory that every machine of the run can read. Nothing is downloaded.
              */
             path: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "huggingface";
+        };
+        /**
+         * IngestAnswer
+         * @description The answer to every message of a driver, given after commit.
+         */
+        IngestAnswer: {
+            /** Accepted */
+            accepted: number;
+            desired_state: components["schemas"]["DesiredState"];
+            /** Duplicates */
+            duplicates: number;
         };
         /**
          * LastStep
          * @description The newest step of a run, for lists. A value that was not measured is null.
          */
         LastStep: {
-            /** Step */
-            step: number;
             /** Global Batch Size */
             global_batch_size: number;
+            /** Idle Bound Frac */
+            idle_bound_frac: number;
+            /** Loss */
+            loss: number | ("NaN" | "Infinity" | "-Infinity") | null;
+            /** Loss Aggregation */
+            loss_aggregation: string;
+            /** Measured Idle Frac */
+            measured_idle_frac: number;
             /** Num Prompts */
             num_prompts: number;
             /** Num Tokens */
             num_tokens: number;
-            /** Loss */
-            loss: number | ("NaN" | "Infinity" | "-Infinity") | null;
-            /** Reward */
-            reward: number | ("NaN" | "Infinity" | "-Infinity") | null;
-            /** Tokens Per S */
-            tokens_per_s: number | ("NaN" | "Infinity" | "-Infinity") | null;
-            /** Measured Idle Frac */
-            measured_idle_frac: number;
             /** Predicted Idle Frac */
             predicted_idle_frac: number;
-            /** Idle Bound Frac */
-            idle_bound_frac: number;
+            /** Reward */
+            reward: number | ("NaN" | "Infinity" | "-Infinity") | null;
+            /** Step */
+            step: number;
             /**
              * Step S
              * @description Seconds from the step's start to its end, generation included.
              */
             step_s: number;
-            /** Loss Aggregation */
-            loss_aggregation: string;
+            /** Tokens Per S */
+            tokens_per_s: number | ("NaN" | "Infinity" | "-Infinity") | null;
+        };
+        /** @description One event of the live stream, told apart by its name. */
+        LiveEvent: components["schemas"]["RunEvent"] | components["schemas"]["StepsEvent"] | components["schemas"]["ResyncEvent"];
+        /**
+         * LoginLink
+         * @description A link that logs one browser in, once.
+         */
+        LoginLink: {
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
+            /**
+             * Url
+             * @description Relative to the server's address: `/login?code=…`.
+             */
+            url: string;
         };
         /**
          * LossAggregation
@@ -363,19 +717,6 @@ export interface components {
          */
         LrScheduleSpec: {
             /**
-             * Style
-             * @description Shape of the decay after the warm-up.
-             * @default constant
-             * @enum {string}
-             */
-            style: "constant" | "linear" | "cosine";
-            /**
-             * Warmup
-             * @description Length of the linear warm-up from 0, in `unit`.
-             * @default 0
-             */
-            warmup: number;
-            /**
              * Decay
              * @description Position at which the decay ends, in `unit`; needed unless the style is constant.
              */
@@ -387,10 +728,23 @@ export interface components {
              */
             min_lr_frac: number;
             /**
+             * Style
+             * @description Shape of the decay after the warm-up.
+             * @default constant
+             * @enum {string}
+             */
+            style: "constant" | "linear" | "cosine";
+            /**
              * @description What `warmup` and `decay` count.
              * @default samples
              */
             unit: components["schemas"]["LrUnit"];
+            /**
+             * Warmup
+             * @description Length of the linear warm-up from 0, in `unit`.
+             * @default 0
+             */
+            warmup: number;
         };
         /**
          * LrUnit
@@ -398,48 +752,55 @@ export interface components {
          * @enum {string}
          */
         LrUnit: "samples" | "steps";
-        /** MetricCatalogue */
+        /**
+         * MetricCatalogue
+         * @description The metrics of a run, by name. What the step's own columns tell (`global_batch_size`, ...) is among them.
+         */
         MetricCatalogue: {
             /** Items */
             items: components["schemas"]["MetricInfo"][];
         };
-        /** MetricHistory */
+        /**
+         * MetricHistory
+         * @description The answer to a query: the series that were found, and why others were not.
+         */
         MetricHistory: {
-            x: components["schemas"]["XAxis"];
-            /** Series */
-            series: components["schemas"]["Series"][];
             /** Errors */
             errors: components["schemas"]["SeriesError"][];
+            /** Series */
+            series: components["schemas"]["Series"][];
+            x: components["schemas"]["XAxis"];
         };
         /**
          * MetricInfo
          * @description One metric of a run.
          */
         MetricInfo: {
-            /** Name */
-            name: string;
-            reduction: components["schemas"]["Reduction"];
-            /** Num Points */
-            num_points: number;
             /** First Step */
             first_step: number;
-            /** Last Step */
-            last_step: number;
             /** Last */
             last: number | ("NaN" | "Infinity" | "-Infinity") | null;
+            /** Last Step */
+            last_step: number;
+            /** Max */
+            max: number | null;
             /**
              * Min
              * @description Over finite values only.
              */
             min: number | null;
-            /** Max */
-            max: number | null;
+            /** Name */
+            name: string;
+            /** Num Points */
+            num_points: number;
+            reduction: components["schemas"]["Reduction"];
         };
         /**
          * MetricMessage
          * @description One value of one metric at one step. Weighted, so that any later bucket is Σ value·weight / Σ weight.
          */
         MetricMessage: {
+            reduction: components["schemas"]["Reduction"];
             /**
              * Value
              * @description None: nothing was measured (weight 0).
@@ -447,15 +808,27 @@ export interface components {
             value: number | ("NaN" | "Infinity" | "-Infinity") | null;
             /** Weight */
             weight: number;
-            reduction: components["schemas"]["Reduction"];
+        };
+        /**
+         * NewToken
+         * @description A token that was just made. It is told here and never again.
+         */
+        NewToken: {
+            /**
+             * Access
+             * @enum {string}
+             */
+            access: "read" | "admin";
+            /** Name */
+            name: string;
+            /** Token */
+            token: string;
         };
         /**
          * NonFinitePoint
          * @description A value that no axis can hold, told apart by its kind.
          */
         NonFinitePoint: {
-            /** X */
-            x: number;
             /** Step */
             step: number;
             /**
@@ -463,45 +836,14 @@ export interface components {
              * @enum {string}
              */
             value: "NaN" | "Infinity" | "-Infinity";
+            /** X */
+            x: number;
         };
         /**
          * OptimizerSpec
          * @description Adam with decoupled weight decay (AdamW), as Megatron-Core has it.
          */
         OptimizerSpec: {
-            /**
-             * Type
-             * @default adam
-             * @constant
-             */
-            type: "adam";
-            /**
-             * Lr
-             * @description The learning rate at the end of the warm-up.
-             */
-            lr: number;
-            /**
-             * @description How the learning rate moves; constant unless said.
-             * @default {
-             *       "style": "constant",
-             *       "warmup": 0,
-             *       "min_lr_frac": 0,
-             *       "unit": "samples"
-             *     }
-             */
-            lr_schedule: components["schemas"]["LrScheduleSpec"];
-            /**
-             * Clip Grad
-             * @description Largest norm of the whole gradient; 0 leaves it unclipped.
-             * @default 1
-             */
-            clip_grad: number;
-            /**
-             * Weight Decay
-             * @description Decoupled weight decay per update, times the learning rate.
-             * @default 0
-             */
-            weight_decay: number;
             /**
              * Beta1
              * @description Decay of Adam's first moment.
@@ -515,11 +857,44 @@ export interface components {
              */
             beta2: number;
             /**
+             * Clip Grad
+             * @description Largest norm of the whole gradient; 0 leaves it unclipped.
+             * @default 1
+             */
+            clip_grad: number;
+            /**
              * Eps
              * @description Added to Adam's denominator.
              * @default 1e-8
              */
             eps: number;
+            /**
+             * Lr
+             * @description The learning rate at the end of the warm-up.
+             */
+            lr: number;
+            /**
+             * @description How the learning rate moves; constant unless said.
+             * @default {
+             *       "min_lr_frac": 0,
+             *       "style": "constant",
+             *       "unit": "samples",
+             *       "warmup": 0
+             *     }
+             */
+            lr_schedule: components["schemas"]["LrScheduleSpec"];
+            /**
+             * Type
+             * @default adam
+             * @constant
+             */
+            type: "adam";
+            /**
+             * Weight Decay
+             * @description Decoupled weight decay per update, times the learning rate.
+             * @default 0
+             */
+            weight_decay: number;
         };
         /**
          * ParallelismSpec
@@ -533,11 +908,10 @@ export interface components {
              */
             dp: number;
             /**
-             * Tp
-             * @description Tensor-parallel size: ranks that share each layer.
-             * @default 1
+             * Num Ranks
+             * @description Check only: when given, dp × tp × pp must equal it.
              */
-            tp: number;
+            num_ranks?: number | null;
             /**
              * Pp
              * @description Pipeline-parallel size: ranks that hold consecutive groups of layers.
@@ -545,10 +919,11 @@ export interface components {
              */
             pp: number;
             /**
-             * Num Ranks
-             * @description Check only: when given, dp × tp × pp must equal it.
+             * Tp
+             * @description Tensor-parallel size: ranks that share each layer.
+             * @default 1
              */
-            num_ranks?: number | null;
+            tp: number;
         };
         /**
          * Phase
@@ -557,25 +932,38 @@ export interface components {
          */
         Phase: "warm_start" | "rl";
         /**
+         * Problem
+         * @description Why a request was not served (RFC 9457).
+         */
+        Problem: {
+            /** Detail */
+            detail: string;
+            /**
+             * Errors
+             * @default []
+             */
+            errors: components["schemas"]["FieldProblem"][];
+            /** Status */
+            status: number;
+            /** Title */
+            title: string;
+            /**
+             * Type
+             * @description `/problems/` and a word that programs can rely on, e.g. `/problems/stale-attempt`.
+             */
+            type: string;
+        };
+        /**
          * ReasoningGymDataSpec
          * @description Prompts drawn without end from procedural tasks; the stream depends on the run's seed alone.
          */
         ReasoningGymDataSpec: {
             /**
-             * Type
-             * @constant
+             * Lower Case
+             * @description Prompts and answers in lower case: fewer symbols for a very small model to learn.
+             * @default false
              */
-            type: "reasoning_gym";
-            /**
-             * Tasks
-             * @description The tasks that prompts are drawn from.
-             */
-            tasks: components["schemas"]["ReasoningGymTask"][];
-            /**
-             * Rollout Batch Size
-             * @description Prompts of one iteration.
-             */
-            rollout_batch_size: number;
+            lower_case: boolean;
             /**
              * Max Prompt Tokens
              * @description A longer prompt is left out and counted.
@@ -583,17 +971,32 @@ export interface components {
              */
             max_prompt_tokens: number;
             /**
-             * Lower Case
-             * @description Prompts and answers in lower case: fewer symbols for a very small model to learn.
-             * @default false
+             * Rollout Batch Size
+             * @description Prompts of one iteration.
              */
-            lower_case: boolean;
+            rollout_batch_size: number;
+            /**
+             * Tasks
+             * @description The tasks that prompts are drawn from.
+             */
+            tasks: components["schemas"]["ReasoningGymTask"][];
+            /**
+             * Type
+             * @constant
+             */
+            type: "reasoning_gym";
         };
         /**
          * ReasoningGymRewardSpec
          * @description The task's own verifier. Only a right answer scores: its partial credit can be had without solving anything.
          */
         ReasoningGymRewardSpec: {
+            /**
+             * Threshold
+             * @description A verifier's score below it counts as 0, one at or above it as 1.
+             * @default 1
+             */
+            threshold: number;
             /**
              * Type
              * @constant
@@ -605,18 +1008,20 @@ export interface components {
              * @default 1
              */
             weight: number;
-            /**
-             * Threshold
-             * @description A verifier's score below it counts as 0, one at or above it as 1.
-             * @default 1
-             */
-            threshold: number;
         };
         /**
          * ReasoningGymTask
          * @description One procedural task of reasoning_gym.
          */
         ReasoningGymTask: {
+            /**
+             * Config
+             * @description Arguments of the task's own configuration, e.g. `{min_word_len: 4}`.
+             * @default {}
+             */
+            config: {
+                [key: string]: unknown;
+            };
             /**
              * Name
              * @description Name of the task in reasoning_gym, e.g. `spell_backward`.
@@ -628,14 +1033,6 @@ export interface components {
              * @default 1
              */
             weight: number;
-            /**
-             * Config
-             * @description Arguments of the task's own configuration, e.g. `{min_word_len: 4}`.
-             * @default {}
-             */
-            config: {
-                [key: string]: unknown;
-            };
         };
         /**
          * Reduction
@@ -650,6 +1047,24 @@ export interface components {
          */
         Remainder: "partial" | "drop";
         /**
+         * ResyncEvent
+         * @description What was missed is no longer known: ask the API again.
+         */
+        ResyncEvent: {
+            /**
+             * Data
+             * @description Empty.
+             */
+            data: {
+                [key: string]: string;
+            };
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "ResyncEvent";
+        };
+        /**
          * RolloutSpec
          * @description How prompts become rollouts.
          */
@@ -657,8 +1072,8 @@ export interface components {
             /**
              * @description What generates.
              * @default {
-             *       "type": "transformers",
-             *       "replicas": 1
+             *       "replicas": 1,
+             *       "type": "transformers"
              *     }
              */
             engine: components["schemas"]["TransformersEngineSpec"];
@@ -673,18 +1088,18 @@ export interface components {
              */
             max_new_tokens: number;
             /**
-             * Temperature
-             * @description Of sampling during training; measurements are greedy.
-             * @default 1
-             */
-            temperature: number;
-            /**
              * Mode
              * @description `sync`: generate, then train, in turns.
              * @default sync
              * @constant
              */
             mode: "sync";
+            /**
+             * Temperature
+             * @description Of sampling during training; measurements are greedy.
+             * @default 1
+             */
+            temperature: number;
         };
         /**
          * Run
@@ -692,72 +1107,72 @@ export interface components {
          */
         Run: {
             /**
-             * Id
-             * @description `run_` and 26 characters (ULID); sorts by creation.
-             */
-            id: string;
-            /** Name */
-            name: string;
-            /**
-             * Kind
-             * @constant
-             */
-            kind: "managed";
-            state: components["schemas"]["RunState"];
-            /**
-             * Reason
-             * @description Why it failed, or what it waits for.
-             */
-            reason: string | null;
-            /**
              * Activity
              * @description What the driver is at, by its last heartbeat.
              */
             activity: string | null;
-            /** Tags */
-            tags: {
-                [key: string]: string;
-            };
+            /** Attempt */
+            attempt: number;
             /**
              * Batch Policy
              * @description The batch policy in a few words: `all`, `fixed 64`.
              */
             batch_policy: string;
             /**
-             * Parallelism
-             * @description The layout in a few words: `dp 2`, `dp 2, tp 2`.
+             * Batch Sizes
+             * @description global_batch_size over the run, at most 64 values, for a sparkline.
              */
-            parallelism: string;
-            /** Attempt */
-            attempt: number;
+            batch_sizes: number[];
             /**
              * Created At
              * Format: date-time
              */
             created_at: string;
-            /** Started At */
-            started_at: string | null;
             /** Ended At */
             ended_at: string | null;
+            /**
+             * Id
+             * @description `run_` and 26 characters (ULID); sorts by creation.
+             */
+            id: string;
+            /**
+             * Kind
+             * @constant
+             */
+            kind: "managed";
+            last: components["schemas"]["LastStep"] | null;
             /** Last Heartbeat At */
             last_heartbeat_at: string | null;
+            /** Name */
+            name: string;
             /**
              * Num Steps
              * @description Steps recorded in the current view: superseded ones are not counted.
              */
             num_steps: number;
             /**
+             * Parallelism
+             * @description The layout in a few words: `dp 2`, `dp 2, tp 2`.
+             */
+            parallelism: string;
+            /**
+             * Reason
+             * @description Why it failed, or what it waits for.
+             */
+            reason: string | null;
+            spec: components["schemas"]["RunSpec"];
+            /** Started At */
+            started_at: string | null;
+            state: components["schemas"]["RunState"];
+            /** Tags */
+            tags: {
+                [key: string]: string;
+            };
+            /**
              * Total Steps
              * @description Steps there will be, as far as the driver knows.
              */
             total_steps: number | null;
-            last: components["schemas"]["LastStep"] | null;
-            /**
-             * Batch Sizes
-             * @description global_batch_size over the run, at most 64 values, for a sparkline.
-             */
-            batch_sizes: number[];
-            spec: components["schemas"]["RunSpec"];
             /**
              * Version
              * @description Grows with every change of state, name or tags.
@@ -765,10 +1180,68 @@ export interface components {
             version: number;
         };
         /**
+         * RunEvent
+         * @description A run was made or changed.
+         */
+        RunEvent: {
+            data: components["schemas"]["RunSummary"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "RunEvent";
+        };
+        /**
+         * RunEventOut
+         * @description Something that happened to a run: a change of state, or what its driver found worth telling.
+         */
+        RunEventOut: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Attempt */
+            attempt: number | null;
+            /** Data */
+            data: {
+                [key: string]: unknown;
+            };
+            /** Id */
+            id: number;
+            /**
+             * Kind
+             * @description `run.running` and alike for changes of state; the driver's own word otherwise.
+             */
+            kind: string;
+            /** Message */
+            message: string;
+        };
+        /**
+         * RunEventPage
+         * @description Events in the order in which they were recorded.
+         */
+        RunEventPage: {
+            /** Items */
+            items: components["schemas"]["RunEventOut"][];
+            /**
+             * Next After
+             * @description The `after` of the next page; null on the last one.
+             */
+            next_after: number | null;
+        };
+        /**
          * RunPage
          * @description A page of runs, newest first.
          */
         RunPage: {
+            /**
+             * By State
+             * @description How many runs are in each state, whatever the state filter says.
+             */
+            by_state: {
+                [key: string]: number;
+            };
             /** Items */
             items: components["schemas"]["RunSummary"][];
             /** Next Cursor */
@@ -778,13 +1251,6 @@ export interface components {
              * @description Runs that match the filter.
              */
             total: number;
-            /**
-             * By State
-             * @description How many runs are in each state, whatever the state filter says.
-             */
-            by_state: {
-                [key: string]: number;
-            };
         };
         /**
          * RunSpec
@@ -792,16 +1258,31 @@ export interface components {
          */
         RunSpec: {
             /**
-             * Name
-             * @description How people call the run; need not be unique.
+             * @description Advantages and loss.
+             * @default {
+             *       "advantage": "grpo",
+             *       "clip_high": 0.28,
+             *       "clip_low": 0.2,
+             *       "loss": "clipped",
+             *       "loss_aggregation": "rollout_mean"
+             *     }
              */
-            name: string;
+            algorithm: components["schemas"]["AlgorithmSpec"];
             /**
-             * Seed
-             * @description Of weights, prompts and sampling.
-             * @default 0
+             * Batch
+             * @description How many rollouts make a step.
              */
-            seed: number;
+            batch: components["schemas"]["FixedBatchSpec"] | components["schemas"]["AllBatchSpec"];
+            /** @description Where prompts come from. */
+            data: components["schemas"]["ReasoningGymDataSpec"];
+            /**
+             * @default {
+             *       "max_consecutive_empty": 5,
+             *       "max_refills": 0,
+             *       "zero_variance": "exclude"
+             *     }
+             */
+            filter: components["schemas"]["FilterSpec"];
             /**
              * Iterations
              * @description Rounds of generate and train after the warm start.
@@ -812,52 +1293,35 @@ export interface components {
              * @description What is trained.
              */
             model: components["schemas"]["ScratchModelSpec"] | components["schemas"]["HuggingFaceModelSpec"];
-            /** @description Where prompts come from. */
-            data: components["schemas"]["ReasoningGymDataSpec"];
-            rollout: components["schemas"]["RolloutSpec"];
             /**
-             * Reward
-             * @description What judges a response; several are added by weight.
+             * Name
+             * @description How people call the run; need not be unique.
              */
-            reward: components["schemas"]["ReasoningGymRewardSpec"][];
-            /**
-             * @default {
-             *       "zero_variance": "exclude",
-             *       "max_refills": 0,
-             *       "max_consecutive_empty": 5
-             *     }
-             */
-            filter: components["schemas"]["FilterSpec"];
-            /** @description Supervised steps before reinforcement; none unless said. */
-            warm_start?: components["schemas"]["SftWarmStartSpec"] | null;
-            /**
-             * @description Advantages and loss.
-             * @default {
-             *       "advantage": "grpo",
-             *       "loss": "clipped",
-             *       "clip_low": 0.2,
-             *       "clip_high": 0.28,
-             *       "loss_aggregation": "rollout_mean"
-             *     }
-             */
-            algorithm: components["schemas"]["AlgorithmSpec"];
-            /**
-             * Batch
-             * @description How many rollouts make a step.
-             */
-            batch: components["schemas"]["FixedBatchSpec"] | components["schemas"]["AllBatchSpec"];
-            schedule: components["schemas"]["ScheduleSpec"];
+            name: string;
             /** @description Of the reinforcement steps. */
             optimizer: components["schemas"]["OptimizerSpec"];
             /**
              * @description Layout of the trainer; one rank unless said.
              * @default {
              *       "dp": 1,
-             *       "tp": 1,
-             *       "pp": 1
+             *       "pp": 1,
+             *       "tp": 1
              *     }
              */
             parallelism: components["schemas"]["ParallelismSpec"];
+            /**
+             * Reward
+             * @description What judges a response; several are added by weight.
+             */
+            reward: components["schemas"]["ReasoningGymRewardSpec"][];
+            rollout: components["schemas"]["RolloutSpec"];
+            schedule: components["schemas"]["ScheduleSpec"];
+            /**
+             * Seed
+             * @description Of weights, prompts and sampling.
+             * @default 0
+             */
+            seed: number;
             /**
              * Tags
              * @description Words to find the run by.
@@ -866,6 +1330,8 @@ export interface components {
             tags: {
                 [key: string]: string;
             };
+            /** @description Supervised steps before reinforcement; none unless said. */
+            warm_start?: components["schemas"]["SftWarmStartSpec"] | null;
         };
         /**
          * RunState
@@ -879,116 +1345,116 @@ export interface components {
          */
         RunSummary: {
             /**
-             * Id
-             * @description `run_` and 26 characters (ULID); sorts by creation.
-             */
-            id: string;
-            /** Name */
-            name: string;
-            /**
-             * Kind
-             * @constant
-             */
-            kind: "managed";
-            state: components["schemas"]["RunState"];
-            /**
-             * Reason
-             * @description Why it failed, or what it waits for.
-             */
-            reason: string | null;
-            /**
              * Activity
              * @description What the driver is at, by its last heartbeat.
              */
             activity: string | null;
-            /** Tags */
-            tags: {
-                [key: string]: string;
-            };
+            /** Attempt */
+            attempt: number;
             /**
              * Batch Policy
              * @description The batch policy in a few words: `all`, `fixed 64`.
              */
             batch_policy: string;
             /**
-             * Parallelism
-             * @description The layout in a few words: `dp 2`, `dp 2, tp 2`.
+             * Batch Sizes
+             * @description global_batch_size over the run, at most 64 values, for a sparkline.
              */
-            parallelism: string;
-            /** Attempt */
-            attempt: number;
+            batch_sizes: number[];
             /**
              * Created At
              * Format: date-time
              */
             created_at: string;
-            /** Started At */
-            started_at: string | null;
             /** Ended At */
             ended_at: string | null;
+            /**
+             * Id
+             * @description `run_` and 26 characters (ULID); sorts by creation.
+             */
+            id: string;
+            /**
+             * Kind
+             * @constant
+             */
+            kind: "managed";
+            last: components["schemas"]["LastStep"] | null;
             /** Last Heartbeat At */
             last_heartbeat_at: string | null;
+            /** Name */
+            name: string;
             /**
              * Num Steps
              * @description Steps recorded in the current view: superseded ones are not counted.
              */
             num_steps: number;
             /**
+             * Parallelism
+             * @description The layout in a few words: `dp 2`, `dp 2, tp 2`.
+             */
+            parallelism: string;
+            /**
+             * Reason
+             * @description Why it failed, or what it waits for.
+             */
+            reason: string | null;
+            /** Started At */
+            started_at: string | null;
+            state: components["schemas"]["RunState"];
+            /** Tags */
+            tags: {
+                [key: string]: string;
+            };
+            /**
              * Total Steps
              * @description Steps there will be, as far as the driver knows.
              */
             total_steps: number | null;
-            last: components["schemas"]["LastStep"] | null;
-            /**
-             * Batch Sizes
-             * @description global_batch_size over the run, at most 64 values, for a sparkline.
-             */
-            batch_sizes: number[];
         };
         /**
          * SampleColumns
          * @description The samples of a step, by their index within the step; all columns have the same length.
          */
         SampleColumns: {
-            /** Sample Id */
-            sample_id: string[];
-            /** Rollout Id */
-            rollout_id: string[];
-            /** Group Id */
-            group_id: string[];
-            /** Num Tokens */
-            num_tokens: number[];
-            /** Num Loss Tokens */
-            num_loss_tokens: number[];
-            /**
-             * Weight
-             * @description Exact share of the step's loss, as a fraction: `1/136`. See `Certificate`.
-             */
-            weight: string[];
-            /** Reward */
-            reward: (number | null)[];
             /** Advantage */
             advantage: (number | null)[];
+            /** Group Id */
+            group_id: string[];
+            /** Num Loss Tokens */
+            num_loss_tokens: number[];
+            /** Num Tokens */
+            num_tokens: number[];
             /**
              * Policy Version
              * @description Version of the policy that generated the sample; for a supervised sample, the version it trains.
              */
             policy_version: number[];
+            /** Reward */
+            reward: (number | null)[];
+            /** Rollout Id */
+            rollout_id: string[];
+            /** Sample Id */
+            sample_id: string[];
+            /**
+             * Weight
+             * @description Exact share of the step's loss, as a fraction: `1/136`. See `Certificate`.
+             */
+            weight: string[];
         };
         /**
          * ScheduleMessage
          * @description Which sample ran on which data-parallel rank in which micro-batch, and what that cost.
          */
         ScheduleMessage: {
-            /** Token Cap */
-            token_cap: number | null;
             balance: components["schemas"]["Balance"];
+            /** Certificate Sha256 */
+            certificate_sha256: string;
+            loss_aggregation: components["schemas"]["LossAggregation"];
             /**
-             * Skips Dummies
-             * @description Whether the layout lets the trainer skip a dummy (pp = 1).
+             * Measured S
+             * @description [dp_rank][micro-batch], forward and backward.
              */
-            skips_dummies: boolean;
-            samples: components["schemas"]["SampleColumns"];
+            measured_s: number[][];
             /**
              * Micro Batches
              * @description [dp_rank][micro-batch] → sample indices; empty: a dummy.
@@ -1000,18 +1466,18 @@ export interface components {
              */
             predicted_cost: number[][];
             /**
-             * Measured S
-             * @description [dp_rank][micro-batch], forward and backward.
-             */
-            measured_s: number[][];
-            /**
              * Sample Cost
              * @description Predicted cost of each sample, in the same units.
              */
             sample_cost: number[];
-            loss_aggregation: components["schemas"]["LossAggregation"];
-            /** Certificate Sha256 */
-            certificate_sha256: string;
+            samples: components["schemas"]["SampleColumns"];
+            /**
+             * Skips Dummies
+             * @description Whether the layout lets the trainer skip a dummy (pp = 1).
+             */
+            skips_dummies: boolean;
+            /** Token Cap */
+            token_cap: number | null;
         };
         /**
          * ScheduleSpec
@@ -1019,26 +1485,21 @@ export interface components {
          */
         ScheduleSpec: {
             /**
-             * Token Cap
-             * @description Most tokens of a micro-batch. A longer sample runs alone and is counted.
-             */
-            token_cap: number;
-            /**
              * @description What is made equal between ranks.
              * @default cost
              */
             balance: components["schemas"]["Balance"];
+            /**
+             * Token Cap
+             * @description Most tokens of a micro-batch. A longer sample runs alone and is counted.
+             */
+            token_cap: number;
         };
         /**
          * ScratchModelSpec
          * @description A small model with random weights and a byte-level BPE tokenizer that the run trains on its own prompts.
          */
         ScratchModelSpec: {
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            type: "scratch";
             /**
              * Family
              * @description The architecture; the weights are pushed to engines under its Hugging Face names.
@@ -1047,54 +1508,83 @@ export interface components {
              */
             family: "qwen3";
             /**
-             * Num Layers
-             * @description Transformer layers; a multiple of parallelism.pp.
+             * Ffn Hidden Size
+             * @description Inner width of the gated feed-forward; a multiple of parallelism.tp.
              */
-            num_layers: number;
+            ffn_hidden_size: number;
             /**
              * Hidden Size
              * @description Width of the residual stream; a multiple of num_attention_heads.
              */
             hidden_size: number;
             /**
+             * Max Position Embeddings
+             * @description Most tokens of one sequence, prompt and response together.
+             * @default 2048
+             */
+            max_position_embeddings: number;
+            /**
              * Num Attention Heads
              * @description Query heads; a multiple of parallelism.tp.
              */
             num_attention_heads: number;
+            /**
+             * Num Layers
+             * @description Transformer layers; a multiple of parallelism.pp.
+             */
+            num_layers: number;
             /**
              * Num Query Groups
              * @description Key and value heads; each is shared by num_attention_heads / num_query_groups query heads.
              */
             num_query_groups: number;
             /**
-             * Ffn Hidden Size
-             * @description Inner width of the gated feed-forward; a multiple of parallelism.tp.
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
              */
-            ffn_hidden_size: number;
+            type: "scratch";
             /**
              * Vocab Size
              * @description The most entries that the tokenizer may have: 256 bytes, the special tokens, then merges.
              * @default 320
              */
             vocab_size: number;
-            /**
-             * Max Position Embeddings
-             * @description Most tokens of one sequence, prompt and response together.
-             * @default 2048
-             */
-            max_position_embeddings: number;
         };
         /**
          * Series
          * @description One metric of one run and attempt, in columns of equal length. Non-finite values are not in the columns.
          */
         Series: {
-            /** Run */
-            run: string;
-            /** Name */
-            name: string;
             /** Attempt */
             attempt: number;
+            /**
+             * Last Step
+             * @description Last step of the bucket; equal to `step` when not sampled.
+             */
+            last_step: number[];
+            /** Max */
+            max: number[] | null;
+            /**
+             * Min
+             * @description Null unless agg=minmax and sampled.
+             */
+            min: number[] | null;
+            /** Name */
+            name: string;
+            /** Non Finite */
+            non_finite: components["schemas"]["NonFinitePoint"][];
+            /** Run */
+            run: string;
+            /**
+             * Sampled
+             * @description Whether the columns are buckets of several points.
+             */
+            sampled: boolean;
+            /**
+             * Step
+             * @description First step of the bucket.
+             */
+            step: number[];
             /**
              * Superseded
              * @description Whether a later attempt trained these steps again.
@@ -1106,71 +1596,34 @@ export interface components {
              */
             total: number;
             /**
-             * Sampled
-             * @description Whether the columns are buckets of several points.
-             */
-            sampled: boolean;
-            /** X */
-            x: number[];
-            /**
-             * Step
-             * @description First step of the bucket.
-             */
-            step: number[];
-            /**
-             * Last Step
-             * @description Last step of the bucket; equal to `step` when not sampled.
-             */
-            last_step: number[];
-            /**
              * Value
              * @description Σ value·weight / Σ weight of the bucket for means; the declared reduction otherwise.
              */
             value: number[];
             /** Weight */
             weight: number[];
-            /**
-             * Min
-             * @description Null unless agg=minmax and sampled.
-             */
-            min: number[] | null;
-            /** Max */
-            max: number[] | null;
-            /** Non Finite */
-            non_finite: components["schemas"]["NonFinitePoint"][];
+            /** X */
+            x: number[];
         };
         /**
          * SeriesError
          * @description Why one of the series that were asked for is missing.
          */
         SeriesError: {
-            /** Run */
-            run: string;
-            /** Name */
-            name: string;
             /** Message */
             message: string;
+            /** Name */
+            name: string;
+            /** Run */
+            run: string;
         };
         /**
          * SftWarmStartSpec
          * @description Supervised steps on the task's own answers before reinforcement begins. They end by reward, not by count.
          */
         SftWarmStartSpec: {
-            /**
-             * Type
-             * @constant
-             */
-            type: "sft";
-            /**
-             * Max Steps
-             * @description The warm start ends here even if the reward was not reached.
-             */
-            max_steps: number;
-            /**
-             * Until Reward
-             * @description Mean reward of greedy answers to held-out prompts at which the warm start ends.
-             */
-            until_reward: number;
+            /** @description Size of the supervised steps. */
+            batch: components["schemas"]["FixedBatchSpec"];
             /**
              * Eval Every
              * @description Steps between two measurements of that reward.
@@ -1183,51 +1636,99 @@ export interface components {
              * @default 128
              */
             eval_prompts: number;
-            /** @description Size of the supervised steps. */
-            batch: components["schemas"]["FixedBatchSpec"];
+            /**
+             * Max Steps
+             * @description The warm start ends here even if the reward was not reached.
+             */
+            max_steps: number;
             /** @description None: the run's own optimizer. Reinforcement begins with a fresh optimizer either way. */
             optimizer?: components["schemas"]["OptimizerSpec"] | null;
+            /**
+             * Type
+             * @constant
+             */
+            type: "sft";
+            /**
+             * Until Reward
+             * @description Mean reward of greedy answers to held-out prompts at which the warm start ends.
+             */
+            until_reward: number;
         };
         /**
-         * StepRow
-         * @description One step without its schedule: what the driver told, and where it belongs.
+         * StateReport
+         * @description The driver's word on how the attempt ended. The last record of a journal.
          */
-        StepRow: {
-            /** Step */
-            step: number;
+        StateReport: {
             /**
-             * Iteration
-             * @description Counts from 0 within its phase.
-             */
-            iteration: number;
-            phase: components["schemas"]["Phase"];
-            status: components["schemas"]["StepStatus"];
-            /**
-             * Started At
+             * At
              * Format: date-time
              */
-            started_at: string;
+            at: string;
+            /** Attempt */
+            attempt: number;
+            /**
+             * Outcome
+             * @enum {string}
+             */
+            outcome: "succeeded" | "failed" | "stopped";
+            /**
+             * Reason
+             * @description Why it failed: the first cause, in one sentence; the traceback follows after a blank line.
+             */
+            reason?: string | null;
+        };
+        /**
+         * StepMessage
+         * @description The whole record of one step.
+         */
+        StepMessage: {
             /**
              * Ended At
              * Format: date-time
              */
             ended_at: string;
             /**
-             * Policy Version
-             * @description Number of weight updates before this step.
-             */
-            policy_version: number;
-            /**
              * Global Batch Size
              * @description Samples over all data-parallel ranks.
              */
             global_batch_size: number;
-            /** Num Prompts */
-            num_prompts: number;
-            /** Num Rollouts */
-            num_rollouts: number;
-            /** Num Tokens */
-            num_tokens: number;
+            /**
+             * Idle Bound Frac
+             * @description No schedule of these samples on this layout can be predicted to wait less.
+             */
+            idle_bound_frac: number;
+            /**
+             * Iteration
+             * @description Counts from 0 within its phase.
+             */
+            iteration: number;
+            /** Lr */
+            lr: number;
+            /** Lr Position After */
+            lr_position_after: number;
+            /** Lr Position Before */
+            lr_position_before: number;
+            lr_unit: components["schemas"]["LrUnit"];
+            /** Measured Idle Frac */
+            measured_idle_frac: number;
+            /** Metrics */
+            metrics: {
+                [key: string]: components["schemas"]["MetricMessage"];
+            };
+            /** Num Dropped */
+            num_dropped: number;
+            /**
+             * Num Dummies
+             * @description Over all ranks.
+             */
+            num_dummies: number;
+            /** Num Filtered */
+            num_filtered: number;
+            /**
+             * Num Generated
+             * @description Rollouts generated for this step's iteration, told at its first step and 0 at the others, as are the next two.
+             */
+            num_generated: number;
             /** Num Loss Tokens */
             num_loss_tokens: number;
             /**
@@ -1235,62 +1736,161 @@ export interface components {
              * @description Micro-batches of each rank, dummies included.
              */
             num_microbatches: number;
-            /**
-             * Num Dummies
-             * @description Over all ranks.
-             */
-            num_dummies: number;
             /** Num Over Cap */
             num_over_cap: number;
+            /** Num Prompts */
+            num_prompts: number;
+            /** Num Rollouts */
+            num_rollouts: number;
+            /** Num Tokens */
+            num_tokens: number;
             /**
-             * Num Generated
-             * @description Rollouts generated for this step's iteration, told at its first step and 0 at the others, as are the next two.
+             * Padding Frac
+             * @description Share of computed token positions that hold no token.
              */
-            num_generated: number;
-            /** Num Filtered */
-            num_filtered: number;
-            /** Num Dropped */
-            num_dropped: number;
-            /** Lr */
-            lr: number;
-            lr_unit: components["schemas"]["LrUnit"];
-            /** Lr Position Before */
-            lr_position_before: number;
-            /** Lr Position After */
-            lr_position_after: number;
+            padding_frac: number;
+            phase: components["schemas"]["Phase"];
+            /**
+             * Policy Version
+             * @description Number of weight updates before this step.
+             */
+            policy_version: number;
             /**
              * Predicted Idle Frac
              * @description Share of the ranks' time, until the last one is done, in which they wait; by predicted cost.
              */
             predicted_idle_frac: number;
-            /** Measured Idle Frac */
-            measured_idle_frac: number;
+            schedule: components["schemas"]["ScheduleMessage"];
+            /**
+             * Started At
+             * Format: date-time
+             */
+            started_at: string;
+            status: components["schemas"]["StepStatus"];
+            /** Step */
+            step: number;
+        };
+        /**
+         * StepPage
+         * @description Steps in ascending order.
+         */
+        StepPage: {
+            /** Items */
+            items: components["schemas"]["StepRow"][];
+            /**
+             * Next From
+             * @description The `from` of the next page; null on the last one.
+             */
+            next_from: number | null;
+            /**
+             * Total
+             * @description Steps of the run in the current view, whatever the page.
+             */
+            total: number;
+        };
+        /**
+         * StepRow
+         * @description One step without its schedule: what the driver told, and where it belongs.
+         */
+        StepRow: {
+            /** Attempt */
+            attempt: number;
+            /**
+             * Ended At
+             * Format: date-time
+             */
+            ended_at: string;
+            /**
+             * Global Batch Size
+             * @description Samples over all data-parallel ranks.
+             */
+            global_batch_size: number;
             /**
              * Idle Bound Frac
              * @description No schedule of these samples on this layout can be predicted to wait less.
              */
             idle_bound_frac: number;
             /**
-             * Padding Frac
-             * @description Share of computed token positions that hold no token.
+             * Iteration
+             * @description Counts from 0 within its phase.
              */
-            padding_frac: number;
+            iteration: number;
+            /** Lr */
+            lr: number;
+            /** Lr Position After */
+            lr_position_after: number;
+            /** Lr Position Before */
+            lr_position_before: number;
+            lr_unit: components["schemas"]["LrUnit"];
+            /** Measured Idle Frac */
+            measured_idle_frac: number;
             /** Metrics */
             metrics: {
                 [key: string]: components["schemas"]["MetricMessage"];
             };
-            /** Attempt */
-            attempt: number;
+            /** Num Dropped */
+            num_dropped: number;
             /**
-             * Superseded
-             * @description Whether a later attempt trained this step again.
+             * Num Dummies
+             * @description Over all ranks.
              */
-            superseded: boolean;
+            num_dummies: number;
+            /** Num Filtered */
+            num_filtered: number;
+            /**
+             * Num Generated
+             * @description Rollouts generated for this step's iteration, told at its first step and 0 at the others, as are the next two.
+             */
+            num_generated: number;
+            /** Num Loss Tokens */
+            num_loss_tokens: number;
+            /**
+             * Num Microbatches
+             * @description Micro-batches of each rank, dummies included.
+             */
+            num_microbatches: number;
+            /** Num Over Cap */
+            num_over_cap: number;
+            /** Num Prompts */
+            num_prompts: number;
+            /** Num Rollouts */
+            num_rollouts: number;
+            /** Num Tokens */
+            num_tokens: number;
+            /**
+             * Padding Frac
+             * @description Share of computed token positions that hold no token.
+             */
+            padding_frac: number;
+            phase: components["schemas"]["Phase"];
+            /**
+             * Policy Version
+             * @description Number of weight updates before this step.
+             */
+            policy_version: number;
+            /**
+             * Predicted Idle Frac
+             * @description Share of the ranks' time, until the last one is done, in which they wait; by predicted cost.
+             */
+            predicted_idle_frac: number;
             /**
              * Samples Total
              * @description Samples trained up to and including this step: the running sum of global_batch_size.
              */
             samples_total: number;
+            /**
+             * Started At
+             * Format: date-time
+             */
+            started_at: string;
+            status: components["schemas"]["StepStatus"];
+            /** Step */
+            step: number;
+            /**
+             * Superseded
+             * @description Whether a later attempt trained this step again.
+             */
+            superseded: boolean;
             /**
              * Tokens Total
              * @description Tokens trained up to and including this step.
@@ -1302,18 +1902,18 @@ export interface components {
          * @description The schedule of a step as it ran.
          */
         StepScheduleOut: {
-            /** Run Id */
-            run_id: string;
             /** Attempt */
             attempt: number;
-            /** Step */
-            step: number;
+            certificate: components["schemas"]["CertificateOut"];
             /** Global Batch Size */
             global_batch_size: number;
             /** Num Microbatches */
             num_microbatches: number;
+            /** Run Id */
+            run_id: string;
             schedule: components["schemas"]["ScheduleMessage"];
-            certificate: components["schemas"]["CertificateOut"];
+            /** Step */
+            step: number;
         };
         /**
          * StepStatus
@@ -1322,35 +1922,84 @@ export interface components {
          */
         StepStatus: "trained" | "skipped:no_signal" | "skipped:non_finite";
         /**
+         * StepsBatch
+         * @description Steps of one attempt, taken all or none.
+         */
+        StepsBatch: {
+            /** Attempt */
+            attempt: number;
+            /** Steps */
+            steps: components["schemas"]["StepMessage"][];
+        };
+        /**
+         * StepsEvent
+         * @description Steps of a run were recorded.
+         */
+        StepsEvent: {
+            data: components["schemas"]["StepsFrame"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "StepsEvent";
+        };
+        /**
+         * StepsFrame
+         * @description Steps that were just recorded, in columns of equal length, to be appended to what is drawn.
+         */
+        StepsFrame: {
+            /** Attempt */
+            attempt: number;
+            /**
+             * Metrics
+             * @description By name, `global_batch_size` and the other counts included; null: not measured at that step.
+             */
+            metrics: {
+                [key: string]: (number | ("NaN" | "Infinity" | "-Infinity") | null)[];
+            };
+            /** Relative */
+            relative: number[];
+            /** Run */
+            run: string;
+            /** Samples */
+            samples: number[];
+            /** Step */
+            step: number[];
+            /** Time */
+            time: number[];
+            /** Tokens */
+            tokens: number[];
+        };
+        /**
+         * TokenRequest
+         * @description A token for programs.
+         */
+        TokenRequest: {
+            /**
+             * Access
+             * @enum {string}
+             */
+            access: "read" | "admin";
+            /** Name */
+            name: string;
+        };
+        /**
          * TransformersEngineSpec
          * @description Generation with transformers, in processes of the run itself.
          */
         TransformersEngineSpec: {
-            /**
-             * Type
-             * @default transformers
-             * @constant
-             */
-            type: "transformers";
             /**
              * Replicas
              * @description Engines that share the prompts of an iteration.
              * @default 1
              */
             replicas: number;
-        };
-        /** ValidationError */
-        ValidationError: {
-            /** Location */
-            loc: (string | number)[];
-            /** Message */
-            msg: string;
-            /** Error Type */
-            type: string;
-            /** Input */
-            input?: unknown;
-            /** Context */
-            ctx?: Record<string, never>;
+            /**
+             * Type
+             * @default transformers
+             * @constant
+             */
+            type: "transformers";
         };
         /**
          * XAxis
@@ -1373,14 +2022,130 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
-    list_runs_api_v1_runs_get: {
+    streamEvents: {
         parameters: {
             query?: {
-                state?: components["schemas"]["RunState"][] | null;
-                tag?: string[] | null;
-                text?: string | null;
-                limit?: number;
+                /** @description Only these runs, by id; none: all. */
+                run?: string[];
+                /** @description As Last-Event-ID, for clients that cannot set it. */
                 cursor?: string | null;
+            };
+            header?: {
+                /** @description Id of the last event that arrived. */
+                "last-event-id"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Server-sent events. Each has an id to resume from; `LiveEvent` says what each holds. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": unknown;
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    createLoginLink: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LoginLink"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    queryMetrics: {
+        parameters: {
+            query: {
+                /** @description Runs, by id or name. */
+                run: string[];
+                /** @description Metrics, by name. */
+                name: string[];
+                x?: components["schemas"]["XAxis"];
+                /** @description Begin of the range on the x axis. */
+                from?: number | null;
+                /** @description End of the range, itself not included. */
+                to?: number | null;
+                /** @description With more points than this they come as buckets. */
+                max_points?: number;
+                agg?: components["schemas"]["Aggregation"];
+                /** @description Also steps that a later attempt trained again. */
+                superseded?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MetricHistory"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listRuns: {
+        parameters: {
+            query?: {
+                /** @description In any of these states; none: in any. */
+                state?: components["schemas"]["RunState"][];
+                /** @description Part of the name, or the id. */
+                text?: string | null;
+                /** @description The whole name. */
+                name?: string | null;
+                /** @description `tag=value`, or `tag` for any value; all must match. */
+                tag?: string[];
+                /** @description The next_cursor of the page before. */
+                cursor?: string | null;
+                limit?: number;
             };
             header?: never;
             path?: never;
@@ -1397,18 +2162,18 @@ export interface operations {
                     "application/json": components["schemas"]["RunPage"];
                 };
             };
-            /** @description Validation Error */
-            422: {
+            /** @description A problem (RFC 9457) */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    create_api_v1_runs_post: {
+    createRun: {
         parameters: {
             query?: never;
             header?: never;
@@ -1430,18 +2195,18 @@ export interface operations {
                     "application/json": components["schemas"]["Run"];
                 };
             };
-            /** @description Validation Error */
-            422: {
+            /** @description A problem (RFC 9457) */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    get_run_api_v1_runs__run_id__get: {
+    getRun: {
         parameters: {
             query?: never;
             header?: never;
@@ -1461,18 +2226,18 @@ export interface operations {
                     "application/json": components["schemas"]["Run"];
                 };
             };
-            /** @description Validation Error */
-            422: {
+            /** @description A problem (RFC 9457) */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    cancel_api_v1_runs__run_id__cancel_post: {
+    cancelRun: {
         parameters: {
             query?: never;
             header?: never;
@@ -1481,7 +2246,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["CancelRequest"];
             };
@@ -1496,18 +2261,123 @@ export interface operations {
                     "application/json": components["schemas"]["Run"];
                 };
             };
-            /** @description Validation Error */
-            422: {
+            /** @description A problem (RFC 9457) */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    catalogue_api_v1_runs__run_id__metrics_get: {
+    listRunEvents: {
+        parameters: {
+            query?: {
+                /** @description Id of the last event of the page before. */
+                after?: number;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunEventPage"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    recordEvents: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EventsBatch"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IngestAnswer"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reportHeartbeat: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Heartbeat"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IngestAnswer"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listMetrics: {
         parameters: {
             query?: never;
             header?: never;
@@ -1527,33 +2397,31 @@ export interface operations {
                     "application/json": components["schemas"]["MetricCatalogue"];
                 };
             };
-            /** @description Validation Error */
-            422: {
+            /** @description A problem (RFC 9457) */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    query_api_v1_metrics_query_get: {
+    reportState: {
         parameters: {
-            query: {
-                run: string[];
-                name: string[];
-                x?: components["schemas"]["XAxis"];
-                max_points?: number;
-                agg?: components["schemas"]["Aggregation"];
-                from?: number | null;
-                to?: number | null;
-            };
+            query?: never;
             header?: never;
-            path?: never;
+            path: {
+                run_id: string;
+            };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StateReport"];
+            };
+        };
         responses: {
             /** @description Successful Response */
             200: {
@@ -1561,23 +2429,27 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["MetricHistory"];
+                    "application/json": components["schemas"]["IngestAnswer"];
                 };
             };
-            /** @description Validation Error */
-            422: {
+            /** @description A problem (RFC 9457) */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    steps_api_v1_runs__run_id__steps_get: {
+    listSteps: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The first step of the page. */
+                from?: number;
+                limit?: number;
+            };
             header?: never;
             path: {
                 run_id: string;
@@ -1592,23 +2464,61 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["StepRow"][];
+                    "application/json": components["schemas"]["StepPage"];
                 };
             };
-            /** @description Validation Error */
-            422: {
+            /** @description A problem (RFC 9457) */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    schedule_api_v1_runs__run_id__steps__step__schedule_get: {
+    getStep: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description From this attempt; by default the one that the run shows. */
+                attempt?: number | null;
+            };
+            header?: never;
+            path: {
+                run_id: string;
+                step: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StepRow"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getStepSchedule: {
+        parameters: {
+            query?: {
+                /** @description From this attempt; by default the one that the run shows. */
+                attempt?: number | null;
+            };
             header?: never;
             path: {
                 run_id: string;
@@ -1627,22 +2537,88 @@ export interface operations {
                     "application/json": components["schemas"]["StepScheduleOut"];
                 };
             };
-            /** @description Validation Error */
-            422: {
+            /** @description A problem (RFC 9457) */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    events_api_v1_events_get: {
+    recordSteps: {
         parameters: {
-            query?: {
-                cursor?: string | null;
+            query?: never;
+            header?: never;
+            path: {
+                run_id: string;
             };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StepsBatch"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IngestAnswer"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    createToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TokenRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewToken"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getHealth: {
+        parameters: {
+            query?: never;
             header?: never;
             path?: never;
             cookie?: never;
@@ -1655,16 +2631,45 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": unknown;
+                    "application/json": components["schemas"]["Health"];
                 };
             };
-            /** @description Validation Error */
-            422: {
+            /** @description A problem (RFC 9457) */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getReadiness: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Health"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };

@@ -1,6 +1,34 @@
-/** The schedule of one step. It never changes once it is recorded. */
+/** Steps of a run, and the schedule of one. What is recorded of a step never changes. */
 import { queryOptions } from "@tanstack/react-query";
 import { client, dataOf } from "./client";
+
+/** A page of steps from this one on, without their schedules. */
+export function stepsOptions(runId: string, from: number, limit: number) {
+  return queryOptions({
+    queryKey: ["steps", runId, from, limit],
+    queryFn: async ({ signal }) =>
+      dataOf(
+        await client.GET("/api/v1/runs/{run_id}/steps", {
+          params: { path: { run_id: runId }, query: { from, limit } },
+          signal,
+        }),
+      ),
+  });
+}
+
+export function stepOptions(runId: string, step: number) {
+  return queryOptions({
+    queryKey: ["step", runId, step],
+    queryFn: async ({ signal }) =>
+      dataOf(
+        await client.GET("/api/v1/runs/{run_id}/steps/{step}", {
+          params: { path: { run_id: runId, step } },
+          signal,
+        }),
+      ),
+    placeholderData: (old) => old,
+  });
+}
 
 export function scheduleOptions(runId: string, step: number) {
   return queryOptions({
@@ -12,7 +40,7 @@ export function scheduleOptions(runId: string, step: number) {
           signal,
         }),
       ),
-    staleTime: Number.POSITIVE_INFINITY,
+    // The page keeps the old picture until the new one is there.
     placeholderData: (old) => old,
   });
 }

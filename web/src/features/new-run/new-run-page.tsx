@@ -7,7 +7,6 @@ import { Banner } from "@/components/banner";
 import { Button } from "@/components/button";
 import { Panel } from "@/components/panel";
 import { EXAMPLES } from "@/lib/examples";
-import { randomKey } from "@/lib/random-key";
 import { usePageTitle } from "@/lib/use-page-title";
 import styles from "./new-run-page.module.css";
 import { problemsInText, readSpec, type TextProblem } from "./spec-text";
@@ -65,17 +64,14 @@ function useLaunch(text: string, setProblems: (problems: readonly TextProblem[])
     setProblems(read.problems);
     setFailure(null);
     if (read.problems.length > 0) return;
-    create.mutate(
-      { spec: read.spec, key: randomKey() },
-      {
-        onSuccess: (run) => navigate({ to: "/runs/$runId", params: { runId: run.id } }),
-        onError: (error) => {
-          const fields = error instanceof ApiProblem ? error.fields : [];
-          setProblems(problemsInText(read, fields));
-          if (fields.length === 0) setFailure(problemSentence(error));
-        },
+    create.mutate(read.spec, {
+      onSuccess: (run) => navigate({ to: "/runs/$runId", params: { runId: run.id } }),
+      onError: (error) => {
+        const fields = error instanceof ApiProblem ? error.fields : [];
+        setProblems(problemsInText(read, fields));
+        if (fields.length === 0) setFailure(problemSentence(error));
       },
-    );
+    });
   };
   return { launch, isPending: create.isPending, failure };
 }

@@ -2,7 +2,9 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { runsOptions } from "@/api/runs";
 import { Button } from "@/components/button";
+import { ButtonLink } from "@/components/button-link";
 import { EmptyState } from "@/components/empty-state";
+import { EXAMPLES } from "@/lib/examples";
 import { formatCount } from "@/lib/numbers";
 import { formatClockMinutes, formatDate } from "@/lib/times";
 import type { RunsSearch } from "./runs-search";
@@ -19,11 +21,24 @@ export function RunsEmpty({ search, onClear }: { search: RunsSearch; onClear: ()
   return <NothingRunning name={last?.name} endedAt={last?.ended_at} onClear={onClear} />;
 }
 
+const HAS_DEMO = EXAMPLES.some((example) => example.name === "demo");
+
 function NoRuns() {
   return (
-    <EmptyState title="No runs yet">
-      Start the demo with <code>swell up --demo</code> on the server’s machine: a small model teaches itself
-      in about five minutes.
+    <EmptyState
+      title="No runs yet"
+      actions={
+        <>
+          {HAS_DEMO && (
+            <ButtonLink to="/new" search={{ example: "demo" }} variant="primary">
+              Start the demo
+            </ButtonLink>
+          )}
+          <ButtonLink to="/new">New run</ButtonLink>
+        </>
+      }
+    >
+      Start the demo: a small model learns to spell backward on this machine in about five minutes.
     </EmptyState>
   );
 }

@@ -63,3 +63,8 @@ class SwellServer(uvicorn.Server):
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+
+if __name__ == "__main__":
+    # A server that only records. `swell up` is the one that starts runs, too.
+    serve(Settings.from_environment())

@@ -24,6 +24,9 @@ class GuardedRoute(APIRoute):
         handle = super().get_route_handler()
 
         async def guarded(request: Request) -> Response:
+            if "\0" in request.url.path or "%00" in request.url.query:
+                # PostgreSQL holds no such text, so it cannot be the name of anything.
+                raise ProblemError(400, "malformed-address", "The address holds the character U+0000; leave it out.")
             if access is not Access.PUBLIC:
                 request.state.principal = await _authorized(request, access)
             return await handle(StrictRequest(request.scope, request.receive))

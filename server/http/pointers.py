@@ -14,7 +14,10 @@ def field_problems(errors: Iterable[Any], body: Any) -> list[dict[str, str]]:
     A FieldError names several fields; each of them gets an entry with the same sentence.
     """
     found: list[dict[str, str]] = []
+    errors = list(errors)
     for error in errors:
+        if _is_echo(error, errors):
+            continue
         source, *loc = error["loc"]
         detail = _detail(error)
         if source != "body":
@@ -59,6 +62,14 @@ def pointer(path: Iterable[str | int]) -> str:
     '/metrics/a~1b/0'
     """
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
+
+
+def _is_echo(error: Any, errors: Sequence[Any]) -> bool:
+    """Whether a list is called too short only because entries of it are wrong."""
+    loc = error["loc"]
+    return error["type"] == "too_short" and any(
+        len(other["loc"]) > len(loc) and other["loc"][: len(loc)] == loc for other in errors
+    )
 
 
 def _fields(error: Any) -> tuple[str, ...]:

@@ -59,7 +59,7 @@ def note_progress(connection: Connection, run: Row[Any], prepared: list[Prepared
     else:
         view = in_segments(run.key, current_view(run_segments(connection, run.key)))
         rows = connection.execute(select(steps.c.step, steps.c.global_batch_size).where(view).order_by(steps.c.step))
-        numbers, sizes = zip(*rows.tuples(), strict=True)
+        numbers, sizes = zip(*rows, strict=True)
         sparkline = Sparkline.parse(None)
         sparkline.extend(sizes)
         num_steps, is_newest = len(numbers), numbers[-1] == newest.step

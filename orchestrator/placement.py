@@ -73,17 +73,20 @@ def _balanced(packed: Sequence[list[int]], count: int, loads: SampleLoads, layou
 
 def _candidates(packed: Sequence[list[int]], count: int, loads: SampleLoads, layout: Layout) -> Iterator[Ranks]:
     """Placements to refine, the most promising first; the next is only made when the last misses its goal."""
-    most_per_rank = None
     if layout.skips_dummies:
         # Splitting is only worth while it lowers the makespan: each micro-batch also costs what the model leaves out.
         yield distribute_evenly(weigh(packed, loads), layout.dp_size, most_per_rank=None)
-    else:
-        most_per_rank = count // layout.dp_size
+    most_per_rank = None if layout.skips_dummies else count // layout.dp_size
     split = split_heaviest(weigh(packed, loads), count, loads)
     yield distribute_evenly(split, layout.dp_size, most_per_rank=most_per_rank)
     ranks = _ranks_first(loads, layout)
-    if sum(map(len, ranks)) <= count and (most_per_rank is None or max(map(len, ranks)) <= most_per_rank):
-        yield ranks if most_per_rank is None else [split_heaviest(rank, most_per_rank, loads) for rank in ranks]
+    if most_per_rank is not None:
+        ranks = [split_heaviest(rank, most_per_rank, loads) for rank in ranks]
+        # A rank of few samples would run a dummy that splitting elsewhere has made needless.
+        if max(map(len, ranks)) > most_per_rank or sum(map(len, ranks)) < len(split):
+            return
+    if sum(map(len, ranks)) <= count:
+        yield ranks
 
 
 def _ranks_first(loads: SampleLoads, layout: Layout) -> Ranks:

@@ -101,7 +101,7 @@ def submit(
         elif as_json:
             _print_json(run)
         else:
-            print(f"{run.name} is {run.state}: {run.id}")
+            _console().print(tables.shown(f"{run.name} is {run.state}: {run.id}"))
 
 
 @app.command()
@@ -176,7 +176,7 @@ def cancel(
         for current in changes(client, found.id) if wait else ():
             found = current
             if not as_json:
-                print(f"{found.name} is {found.state}")
+                _console().print(tables.shown(f"{found.name} is {found.state}"))
     if as_json:
         _print_json(found)
 

@@ -114,9 +114,7 @@ def _check_json(spec: dict[str, Any], path: Path) -> None:
     try:
         json.dumps(spec, allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise _bad(
-            f"{path} holds a value that JSON does not have: {error}. Put texts such as dates in quotes."
-        ) from None
+        raise _bad(f"{path} holds what JSON does not have: {error}. Put texts such as dates in quotes.") from None
 
 
 def _escaped(part: str) -> str:

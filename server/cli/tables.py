@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
@@ -34,9 +35,8 @@ def sparkline(values: Sequence[float], width: int = 32) -> str:
     >>> sparkline([1, 4, 8])
     '▁▄█'
     """
-    shown = (
-        [values[round(k * (len(values) - 1) / (width - 1))] for k in range(width)] if len(values) > width else values
-    )
+    places = range(min(width, len(values)))
+    shown = [values[round(k * (len(values) - 1) / max(len(places) - 1, 1))] for k in places]
     if not shown:
         return ""
     low, span = min(shown), max(shown) - min(shown)
@@ -67,6 +67,23 @@ def duration(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
+def shown(text: str, style: str = "") -> Text:
+    """Text from others as it is: no markup, and no control or direction characters that act on the terminal.
+
+    >>> shown("a\\x1b[31m").plain
+    'a\\\\x1b[31m'
+    """
+    return Text("".join(c if c == "\n" or not _acts(c) else _escape(c) for c in text), style=style)
+
+
+def _acts(character: str) -> bool:
+    return unicodedata.category(character) in ("Cc", "Cf")
+
+
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape").decode()
+
+
 def state_text(state: RunState) -> Text:
     return Text(state, style=_STATE_STYLE[state])
 
@@ -79,7 +96,7 @@ def runs_table(page: RunPage) -> RenderableType:
     for run in page.items:
         last = run.last
         table.add_row(
-            Text(run.name),
+            shown(run.name),
             state_text(run.state),
             _steps(run),
             f"{sparkline(run.batch_sizes, 16)} {last.global_batch_size}" if last else "–",
@@ -99,7 +116,7 @@ def run_details(run: RunSummary) -> Table:
     table.add_column(style="dim")
     table.add_column()
     for label, value in _details(run):
-        table.add_row(label, value if isinstance(value, Text) else Text(value))
+        table.add_row(label, value if isinstance(value, Text) else shown(value))
     return table
 
 
@@ -128,10 +145,8 @@ def last_step_rows(last: LastStep | None) -> list[tuple[str, str | Text]]:
     if last is None:
         return []
     return [
-        (
-            "last step",
-            f"{last.step}: {last.global_batch_size} samples of {last.num_prompts} prompts, {last.step_s:.2f} s",
-        ),
+        ("last step", f"{last.step}, {last.step_s:.2f} s"),
+        ("samples", f"{last.global_batch_size} of {last.num_prompts} prompts"),
         ("reward", number(last.reward)),
         ("loss", f"{number(last.loss)} ({last.loss_aggregation})"),
         ("tokens/s", number(last.tokens_per_s)),
@@ -145,13 +160,13 @@ def catalogue_table(catalogue: MetricCatalogue) -> Table:
         table.add_column(heading)
     for metric in catalogue.items:
         extremes = (number(metric.min), number(metric.max))
-        table.add_row(Text(metric.name), number(metric.last), *extremes, str(metric.num_points), metric.reduction)
+        table.add_row(shown(metric.name), number(metric.last), *extremes, str(metric.num_points), metric.reduction)
     return table
 
 
 def history_tables(history: MetricHistory) -> RenderableType:
     parts: list[RenderableType] = [_series_table(series, history.x) for series in history.series]
-    parts += [Text(f"{error.name}: {error.message}", style="red") for error in history.errors]
+    parts += [shown(f"{error.name}: {error.message}", "red") for error in history.errors]
     return Group(*parts)
 
 
@@ -172,7 +187,7 @@ def _series_table(series: Series, x: str) -> RenderableType:
         table.add_row(*(cell(k) for _, cell in columns))
     for point in series.non_finite:
         table.add_row(str(point.step), *([] if x == "step" else [number(point.x)]), Text(point.value, style="red"))
-    return Group(Text(f"{series.name}  {sparkline(series.value, 48)}  {buckets}", style="bold"), table, Text())
+    return Group(shown(f"{series.name}  {sparkline(series.value, 48)}  {buckets}", "bold"), table, Text())
 
 
 def problem_text(problem: Problem, place: Callable[[str], str] | None = None) -> Text:
@@ -180,14 +195,14 @@ def problem_text(problem: Problem, place: Callable[[str], str] | None = None) ->
     text = Text()
     text.append(f"{problem.title}", style="bold red")
     if not problem.errors:
-        return text.append(f": {problem.detail}")
+        return text.append(shown(f": {problem.detail}"))
     for error in problem.errors:
         where = error.pointer if error.pointer is not None else error.parameter
         text.append("\n")
         if place is not None and error.pointer is not None:
             text.append(f"{place(error.pointer)}  ", style="cyan")
-        text.append((where or "").strip("/").replace("/", ".") or "the whole", style="bold")
-        text.append(f": {error.detail}")
+        text.append(shown((where or "").strip("/").replace("/", ".") or "the whole", "bold"))
+        text.append(shown(f": {error.detail}"))
     return text
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from typing import Protocol
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.text import Text
 
-from server.cli.client import SwellClient
 from server.cli.problem import CommandError, ExitCode
-from server.cli.tables import number, run_details
+from server.cli.tables import number, run_details, shown
 from server.runs.schemas import Run
 
 _POLL_S = 1.0
@@ -20,7 +20,13 @@ _PATIENCE_S = 60.0
 """How long a server may be away before the command gives up."""
 
 
-def changes(client: SwellClient, run: str, sleep: Callable[[float], None] = time.sleep) -> Iterator[Run]:
+class RunReader(Protocol):
+    """What watching needs of a client."""
+
+    def run(self, run: str) -> Run: ...
+
+
+def changes(client: RunReader, run: str, sleep: Callable[[float], None] = time.sleep) -> Iterator[Run]:
     """The run now and after each change, up to its end. Raises CommandError when the server stays away."""
     seen: Run | None = None
     heard_at = time.monotonic()
@@ -40,7 +46,7 @@ def changes(client: SwellClient, run: str, sleep: Callable[[float], None] = time
             sleep(_POLL_S)
 
 
-def watch(client: SwellClient, run: str, console: Console) -> Run:
+def watch(client: RunReader, run: str, console: Console) -> Run:
     """Show a run until it ends, and return it as it ended."""
     if not console.is_terminal:
         return _watch_lines(client, run, console)
@@ -54,12 +60,12 @@ def watch(client: SwellClient, run: str, console: Console) -> Run:
     return last
 
 
-def _watch_lines(client: SwellClient, run: str, console: Console) -> Run:
+def _watch_lines(client: RunReader, run: str, console: Console) -> Run:
     last: Run | None = None
     for current in changes(client, run):
         if last is None or (line := _line(current)) != _line(last):
             line = _line(current)
-            console.print(Text(line), soft_wrap=True)
+            console.print(shown(line), soft_wrap=True)
         last = current
     assert last is not None
     return last
@@ -89,7 +95,7 @@ class _View:
         self._task = self._bar.add_task("steps", total=None)
 
     def update(self, run: Run) -> None:
-        self._bar.update(self._task, completed=run.num_steps, total=run.total_steps, description=run.name)
+        self._bar.update(self._task, completed=run.num_steps, total=run.total_steps)
 
     def render(self, run: Run | None) -> RenderableType:
         if run is None:

@@ -1,0 +1,226 @@
+"""Commands against a real server that starts no jobs."""
+
+import json
+import sys
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from orchestrator.contracts.run_state import RunTrigger
+from server.cli.main import main
+from tests.server.factories import metric, spec_json, step_message
+from tests.server.live_server import LaunchedRun, LiveServer
+
+pytestmark = pytest.mark.stack
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+    @property
+    def problem(self) -> Any:
+        return json.loads(self.err)
+
+
+class Swell:
+    """Runs commands in this process as a shell would."""
+
+    def __init__(
+        self, server: LiveServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], directory: Path
+    ) -> None:
+        self.server = server
+        self._monkeypatch = monkeypatch
+        self._capsys = capsys
+        self._directory = directory
+        monkeypatch.setenv("SWELL_HOME", str(server.settings.home))
+        monkeypatch.setenv("SWELL_URL", server.url)
+
+    def __call__(self, *arguments: str) -> Result:
+        self._monkeypatch.setattr(sys, "argv", ["swell", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        captured = self._capsys.readouterr()
+        return Result(code=int(ended.value.code or 0), out=captured.out, err=captured.err)
+
+    def spec_file(self, **changes: Any) -> str:
+        path = self._directory / "run.yaml"
+        path.write_text(yaml.safe_dump(spec_json(**changes), sort_keys=False))
+        return str(path)
+
+
+@pytest.fixture
+def swell(
+    sqlite_server: LiveServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> Swell:
+    return Swell(sqlite_server, monkeypatch, capsys, tmp_path)
+
+
+@pytest.fixture
+def recorded(swell: Swell) -> LaunchedRun:
+    """A run with three steps of 4, 2 and 3 samples."""
+    run = swell.server.launch(name="recorded")
+    for step, lengths in enumerate(((5, 9, 7, 12), (5, 6), (7, 8, 9))):
+        reward = {"reward/mean": metric(0.25 * step), "train/loss": metric("NaN" if step == 1 else 0.5)}
+        answer = swell.server.record(run, step_message(step, lengths=lengths, metrics=reward))
+        assert answer.status_code == 200, answer.text
+    return run
+
+
+def test_submit_prints_the_run_and_changes_what_is_set(swell: Swell) -> None:
+    submitted = swell("submit", swell.spec_file(), "--set", "seed=7", "--set", "name=other", "--json")
+    assert (submitted.code, submitted.err) == (0, "")
+    assert submitted.json["spec"]["seed"] == 7
+    assert submitted.json["state"] == "queued"
+    shown = swell("show", "other", "--json")
+    assert shown.json["id"] == submitted.json["id"]
+    assert "seed 7" in " ".join(swell("show", "other").out.split())
+
+
+def test_a_refused_spec_is_told_field_by_field_with_its_lines(swell: Swell) -> None:
+    path = swell.spec_file(batch={"type": "fixed", "global_batch_size": 64, "remainder": "drop"})
+    refused = swell("submit", path)
+    assert (refused.code, refused.out) == (2, "")
+    line = Path(path).read_text().splitlines().index("  global_batch_size: 64") + 1
+    assert f"{path}:{line}  batch.global_batch_size: The plan is impossible" in refused.err
+    assert "data.rollout_batch_size" in refused.err
+
+    as_json = swell("submit", path, "--json")
+    assert (as_json.code, as_json.out) == (2, "")
+    assert as_json.problem["status"] == 422
+    pointers = [error["pointer"] for error in as_json.problem["errors"]]
+    assert "/batch/global_batch_size" in pointers
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"iterationz": 3}, "iterationz"),
+        ({"parallelism": {"dp": 3, "num_ranks": 4}}, "parallelism.dp"),
+        ({"model": {"type": "huggingface", "path": "/no/such/model"}}, "model.path"),
+        ({"optimizer": {}}, "optimizer.lr"),
+    ],
+)
+def test_every_kind_of_bad_spec_names_its_field(swell: Swell, changes: dict[str, Any], field: str) -> None:
+    refused = swell("submit", swell.spec_file(**changes))
+    assert refused.code == 2
+    assert f"  {field}: " in refused.err
+
+
+def test_a_missing_spec_file_is_named(swell: Swell) -> None:
+    missing = swell("submit", "no-such.yaml", "--json")
+    assert (missing.code, missing.out) == (2, "")
+    assert "no-such.yaml" in missing.problem["detail"]
+
+
+def test_runs_are_listed_by_state_and_text(swell: Swell, recorded: LaunchedRun) -> None:
+    swell.server.submit(name="waiting")
+    listed = swell("runs", "--json")
+    assert [run["name"] for run in listed.json["items"]] == ["waiting", "recorded"]
+    assert [run["name"] for run in swell("runs", "--state", "queued", "--json").json["items"]] == ["waiting"]
+    assert [run["name"] for run in swell("runs", "--text", "REC", "--json").json["items"]] == ["recorded"]
+    table = swell("runs").out
+    assert recorded.id in table
+    assert "█▁▅ 3" in table
+    assert "1 more" in swell("runs", "--limit", "1").out
+
+
+def test_an_empty_list_says_how_to_fill_it(swell: Swell) -> None:
+    assert "swell submit" in swell("runs").out
+
+
+def test_names_are_shown_as_they_are(swell: Swell) -> None:
+    name = "[red]bold[/red] \x1b[31m \u202eevil"
+    swell.server.submit(name=name)
+    for command in (("runs",), ("show", name)):
+        assert "[red]bold[/red]" in swell(*command).out
+        assert not {"\x1b", "\u202e"} & set(swell(*command).out)
+
+
+def test_metrics_come_in_columns_over_samples(swell: Swell, recorded: LaunchedRun) -> None:
+    history = swell("metrics", "recorded", "reward/mean", "train/loss", "--x", "samples", "--json").json
+    by_name = {series["name"]: series for series in history["series"]}
+    assert by_name["reward/mean"]["x"] == [4, 6, 9]
+    assert by_name["reward/mean"]["value"] == [0, 0.25, 0.5]
+    assert by_name["train/loss"]["non_finite"] == [{"x": 6, "step": 1, "value": "NaN"}]
+    text = swell("metrics", "recorded", "train/loss", "--x", "samples").out
+    assert "NaN" in text
+
+
+def test_metrics_without_a_name_are_the_catalogue(swell: Swell, recorded: LaunchedRun) -> None:
+    names = [metric["name"] for metric in swell("metrics", "recorded", "--json").json["items"]]
+    assert {"reward/mean", "train/loss"} <= set(names)
+    assert "reward/mean" in swell("metrics", "recorded").out
+
+
+def test_a_metric_that_is_not_there_is_an_error_of_its_own(swell: Swell, recorded: LaunchedRun) -> None:
+    missing = swell("metrics", "recorded", "no/such", "--json")
+    assert missing.code == 3
+    assert missing.json["errors"][0]["name"] == "no/such"
+
+
+def test_a_run_that_is_not_there_has_an_exit_code_of_its_own(swell: Swell) -> None:
+    for command in ("show", "watch", "cancel", "metrics"):
+        missing = swell(command, "nobody", "--json")
+        assert (missing.code, missing.out) == (3, "")
+        assert missing.problem["type"] == "/problems/not-found"
+
+
+def test_a_queued_run_is_cancelled_and_a_second_time_refused(swell: Swell) -> None:
+    swell.server.submit(name="waiting")
+    assert swell("cancel", "waiting", "--json").json["state"] == "cancelled"
+    again = swell("cancel", "waiting", "--json")
+    assert again.code == 1
+    assert again.problem["status"] == 409
+
+
+def test_watch_ends_with_the_run_and_tells_how_it_ended(swell: Swell, recorded: LaunchedRun) -> None:
+    apply = swell.server.services.runs.apply
+    apply(recorded.id, RunTrigger.REPORT)
+    timer = threading.Timer(0.3, lambda: apply(recorded.id, RunTrigger.FAIL, reason="no wood"))
+    timer.start()
+    watched = swell("watch", "recorded", "--json")
+    timer.join()
+    assert watched.code == 1
+    states = [json.loads(line)["state"] for line in watched.out.splitlines()]
+    assert states[-1] == "failed"
+    assert "recorded  failed  3 of ? steps  batch 3  reward 0.5  loss 0.5  no wood" in swell("watch", "recorded").out
+
+
+def test_watching_a_run_that_succeeds_succeeds(swell: Swell, recorded: LaunchedRun) -> None:
+    for trigger in (RunTrigger.REPORT, RunTrigger.SUCCEED):
+        swell.server.services.runs.apply(recorded.id, trigger)
+    assert swell("watch", "recorded").code == 0
+
+
+def test_login_prints_a_link_that_works_once(swell: Swell) -> None:
+    link = swell("login").out.strip()
+    assert link.startswith(swell.server.url)
+    assert [swell.server.http.get(link).status_code for _ in range(2)] == [303, 410]
+
+
+def test_without_a_server_the_exit_code_says_so(swell: Swell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SWELL_URL", "http://127.0.0.1:9")
+    away = swell("runs", "--json")
+    assert (away.code, away.out) == (4, "")
+    assert away.problem["type"] == "/problems/no-server"
+    monkeypatch.delenv("SWELL_URL")
+    monkeypatch.setenv("SWELL_HOME", "/no/such/home")
+    assert swell("runs").code == 4
+
+
+def test_wrong_usage_has_an_exit_code_of_its_own(swell: Swell, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert swell("runs", "--no-such-option").code == 2
+    assert swell("metrics", "r", "n", "--x", "miles").code == 2
+    monkeypatch.setenv("SWELL_PORT", "eighty")
+    assert swell("runs").code == 2

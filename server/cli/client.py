@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
-from urllib.parse import quote
 
 import httpx
 from pydantic import TypeAdapter, ValidationError
@@ -17,6 +17,7 @@ from server.history.schemas import Aggregation, MetricCatalogue, MetricHistory, 
 from server.runs.schemas import Run, RunPage
 
 Answer = TypeVar("Answer")
+_ID = re.compile(r"run_[0-9A-Z]{26}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,16 +63,16 @@ class SwellClient:
 
     def run(self, run: str) -> Run:
         """One run by id or name; of several with that name the newest."""
-        return self._ask(Run, "GET", f"/runs/{_segment(run)}")
+        return self._ask(Run, "GET", f"/runs/{self._id_of(run)}")
 
     def cancel(self, run: str, *, kill: bool) -> Run:
         """Ask a run to stop."""
         mode = "kill" if kill else "graceful"
-        return self._ask(Run, "POST", f"/runs/{_segment(run)}/cancel", json={"mode": mode})
+        return self._ask(Run, "POST", f"/runs/{self._id_of(run)}/cancel", json={"mode": mode})
 
     def catalogue(self, run: str) -> MetricCatalogue:
         """The metrics that a run has."""
-        return self._ask(MetricCatalogue, "GET", f"/runs/{_segment(run)}/metrics")
+        return self._ask(MetricCatalogue, "GET", f"/runs/{self._id_of(run)}/metrics")
 
     def history(self, run: str, query: HistoryQuery) -> MetricHistory:
         """Metrics of one run in columns."""
@@ -87,6 +88,15 @@ class SwellClient:
     def login_link(self) -> str:
         """A new link that logs one browser in."""
         return self.url + str(self._ask(dict[str, Any], "POST", "/login-links")["url"])
+
+    def _id_of(self, run: str) -> str:
+        # A name is anything, slashes included, so it cannot stand in a path.
+        if _ID.fullmatch(run):
+            return run
+        found = self._ask(RunPage, "GET", "/runs", params=[("name", run), ("limit", "1")])
+        if not found.items:
+            raise command_error(ExitCode.NOT_FOUND, "not-found", "Not found", f"There is no run named {run!r}.")
+        return found.items[0].id
 
     def _ask(
         self,
@@ -118,11 +128,6 @@ def _problem(response: httpx.Response) -> Problem:
             status=response.status_code,
             detail=f"{response.url} answered {response.status_code}; is it a Swell server?",
         )
-
-
-def _segment(run: str) -> str:
-    # A name may hold a slash, which httpx would leave as it is.
-    return quote(run, safe="")
 
 
 def read_token(home: Path) -> str:

@@ -68,10 +68,10 @@ def duration(seconds: float) -> str:
 
 
 def shown(text: str, style: str = "") -> Text:
-    """Text from others as it is: no markup, and no control or direction characters that act on the terminal.
+    r"""Text from others as it is: no markup, and no control or direction characters that act on the terminal.
 
-    >>> shown("a\\x1b[31m").plain
-    'a\\\\x1b[31m'
+    >>> shown("a\x1b[31m").plain
+    'a\\x1b[31m'
     """
     return Text("".join(c if c == "\n" or not _acts(c) else _escape(c) for c in text), style=style)
 

@@ -140,7 +140,7 @@ def test_an_empty_list_says_how_to_fill_it(swell: Swell) -> None:
 
 
 def test_names_are_shown_as_they_are(swell: Swell) -> None:
-    name = "[red]bold[/red] \x1b[31m \u202eevil"
+    name = "[red]bold[/red] a/../b \x1b[31m \u202eevil"
     swell.server.submit(name=name)
     for command in (("runs",), ("show", name)):
         assert "[red]bold[/red]" in swell(*command).out

@@ -47,7 +47,7 @@ class JournalRecord:
 
 
 class Journal:
-    """An append-only file with a mark of how much of it has been dealt with. Its methods may be called by any thread."""
+    """An append-only file with a mark of how much of it has been dealt with. Any thread may call its methods."""
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)

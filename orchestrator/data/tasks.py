@@ -7,7 +7,6 @@ when the first task is made: it costs a second that a server does not have at it
 from __future__ import annotations
 
 import difflib
-import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, cast
@@ -15,8 +14,6 @@ from typing import Any, Protocol, cast
 from orchestrator.contracts.run_spec import ReasoningGymTask
 
 _SET_BY_THE_RUN = ("seed", "size")
-_MAX_SEED = 2**31
-"""Some tasks hand their seed to NumPy, which takes 32 bits, after adding an index to it."""
 
 
 class Task(Protocol):
@@ -55,7 +52,7 @@ def make_task(task: ReasoningGymTask, seed: int) -> Task:
         if key in task.config:
             raise TaskError(f"{key} is set by the run (see RunSpec.seed); leave it out", "config")
     try:
-        return cast(Task, reasoning_gym.create_dataset(task.name, seed=seed, **task.config))
+        return cast("Task", reasoning_gym.create_dataset(task.name, seed=seed, **task.config))
     # Tasks check their configuration with assert, with ValueError, and by tripping over it.
     except Exception as error:
         raise TaskError(f"{task.name} does not take config {task.config}: {error}", "config") from error
@@ -65,12 +62,6 @@ def task_labels(tasks: Sequence[ReasoningGymTask]) -> tuple[str, ...]:
     """A name for each task that no other one has: its own, with its place where a name is there twice."""
     count = Counter(task.name for task in tasks)
     return tuple(task.name if count[task.name] == 1 else f"{task.name}#{i}" for i, task in enumerate(tasks))
-
-
-def derive_seed(*parts: object) -> int:
-    """A seed for each list of parts. Unlike sums of seeds, those of neighbouring runs share no entries."""
-    digest = hashlib.sha256("/".join(map(str, parts)).encode()).digest()
-    return int.from_bytes(digest[:8], "big") % _MAX_SEED
 
 
 def _unknown(name: str, known: Mapping[str, Any]) -> str:

@@ -1,0 +1,227 @@
+"""The driver of one attempt: `python -m orchestrator.main`, with an AttemptLaunch as JSON in SWELL_ATTEMPT.
+
+The only file that wires: it takes the RunSpec apart, builds the real parts, runs the loop, and says how it ended.
+It ends with code 0 when training is done or was stopped, else with 1; the processes it started end before it.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import traceback
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import chain
+from pathlib import Path
+
+import ray
+
+from orchestrator.contracts.messages import AttemptLaunch, Phase, StateReport
+from orchestrator.contracts.rollout import PromptSource, Reporter, Reward, RolloutEngine
+from orchestrator.contracts.run_spec import RunSpec
+from orchestrator.cost_model import CostModel
+from orchestrator.data.prompt_source import TaskPromptSource
+from orchestrator.data.task_stream import TaskStream
+from orchestrator.engines.transformers_engine import TransformersEngine
+from orchestrator.journal import Journal
+from orchestrator.loop import IterationPlan, Outcome, TrainingLoop
+from orchestrator.reporter import JournalReporter
+from orchestrator.reward import make_reward
+from orchestrator.rollout_round import Roller
+from orchestrator.seeds import derive_seed
+from orchestrator.step_runner import PhaseGoal, StepGeometry, StepRunner
+from orchestrator.tokenizer import TextTokenizer
+from orchestrator.warm_start import HeldOutEval, WarmStart
+from trainer.contracts.spec import ModelSpec, PhaseSpec, ScratchModelSpec
+from trainer.ray_trainer import RayPolicyTrainer
+
+LAUNCH_VARIABLE = "SWELL_ATTEMPT"
+
+_log = logging.getLogger(__name__)
+
+_TOKENIZER_QUESTIONS = 1000
+"""Questions that a tokenizer from scratch is trained on: more change its few merges no further."""
+_MAX_REASON_CHARS = 10_000
+
+
+def main() -> int:
+    """Run the attempt that the environment names; returns the process's exit code."""
+    _fix_string_hashes()
+    launch = AttemptLaunch.model_validate_json(os.environ[LAUNCH_VARIABLE])
+    _set_up_logging(launch)
+    reporter = JournalReporter(
+        journal=Journal(Path(launch.run_dir) / f"attempt-{launch.attempt}.jsonl"),
+        server_url=launch.server_url,
+        run_id=launch.run_id,
+        attempt=launch.attempt,
+        token=launch.ingest_token,
+    )
+    try:
+        report = _run_and_tell(launch, reporter)
+        reporter.finish(report)
+    finally:
+        reporter.close()
+    return 1 if report.outcome == "failed" else 0
+
+
+def _run_and_tell(launch: AttemptLaunch, reporter: Reporter) -> StateReport:
+    """Train, and put the end of it into words, whatever it is. All parts are closed when it returns."""
+    try:
+        with ExitStack() as ends:
+            _join_ray(ends)
+            outcome = build_loop(launch.spec, reporter, ends).run()
+    except Exception as error:
+        _log.exception("the attempt failed")
+        return StateReport(attempt=launch.attempt, outcome="failed", at=datetime.now(UTC), reason=failure_reason(error))
+    return StateReport(
+        attempt=launch.attempt,
+        outcome="stopped" if outcome is Outcome.STOPPED else "succeeded",
+        at=datetime.now(UTC),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Parts:
+    """What the loop is built of."""
+
+    tokenizer: TextTokenizer
+    source: PromptSource
+    engine: RolloutEngine
+    reward: Reward
+    steps: StepRunner
+
+
+def build_loop(spec: RunSpec, reporter: Reporter, ends: ExitStack) -> TrainingLoop:
+    """The loop of a run with all its parts. Ray is initialised; `ends` closes what has processes.
+
+    Raises:
+        ValueError: the model or the data are not what the spec says.
+        TrainerError: a rank did not start.
+    """
+    reporter.activity("starting the trainer and the engines", num_steps=0, total_steps=None)
+    parts = _build_parts(spec, reporter, ends)
+    return TrainingLoop(
+        warm_start=_warm_start(spec, parts, reporter),
+        goal=_goal(Phase.RL, spec.rl_phase, spec),
+        plan=IterationPlan(
+            iterations=spec.iterations,
+            advantage=spec.algorithm.advantage,
+            batch=spec.batch,
+            filter_spec=spec.filter,
+            rollouts_per_iteration=spec.rollouts_per_iteration,
+        ),
+        roller=Roller(
+            source=parts.source,
+            engine=parts.engine,
+            reward=parts.reward,
+            decode=parts.tokenizer.decode,
+            rollout=spec.rollout,
+            num_prompts=spec.data.rollout_batch_size,
+            filter_spec=spec.filter,
+            seed=spec.seed,
+            check_stop=parts.steps.check_stop,
+        ),
+        steps=parts.steps,
+        reporter=reporter,
+    )
+
+
+def _build_parts(spec: RunSpec, reporter: Reporter, ends: ExitStack) -> _Parts:
+    trainer = RayPolicyTrainer(spec.trainer)
+    ends.callback(trainer.close)
+    stream = TaskStream(spec.data.tasks, seed=derive_seed(spec.seed, "data"), lower_case=spec.data.lower_case)
+    tokenizer = _tokenizer(spec.model, stream)
+    engine = TransformersEngine(
+        trainer.hf_config(),
+        replicas=spec.rollout.engine.replicas,
+        eos_id=tokenizer.eos_id,
+        pad_id=tokenizer.pad_id,
+    )
+    ends.callback(engine.close)
+    geometry = StepGeometry(
+        dp_size=spec.parallelism.dp,
+        token_cap=spec.schedule.token_cap,
+        balance=spec.schedule.balance,
+        cost_model=CostModel.from_hf_config(trainer.hf_config()),
+        skips_dummies=spec.parallelism.pp == 1,
+    )
+    return _Parts(
+        tokenizer=tokenizer,
+        source=TaskPromptSource(stream, tokenizer, max_prompt_tokens=spec.data.max_prompt_tokens),
+        engine=engine,
+        reward=make_reward(spec.reward, spec.data.tasks),
+        steps=StepRunner(trainer=trainer, engine=engine, reporter=reporter, geometry=geometry),
+    )
+
+
+def _warm_start(spec: RunSpec, parts: _Parts, reporter: Reporter) -> WarmStart | None:
+    if spec.warm_start is None or spec.warm_start_phase is None:
+        return None
+    return WarmStart(
+        spec.warm_start,
+        goal=_goal(Phase.WARM_START, spec.warm_start_phase, spec),
+        source=parts.source,
+        encode_answer=parts.tokenizer.encode_answer,
+        steps=parts.steps,
+        held_out=HeldOutEval(
+            source=parts.source,
+            engine=parts.engine,
+            reward=parts.reward,
+            decode=parts.tokenizer.decode,
+            num_prompts=spec.warm_start.eval_prompts,
+            max_new_tokens=spec.rollout.max_new_tokens,
+        ),
+        reporter=reporter,
+    )
+
+
+def _goal(phase: Phase, phase_spec: PhaseSpec, spec: RunSpec) -> PhaseGoal:
+    return PhaseGoal(
+        phase=phase,
+        spec=phase_spec,
+        loss_aggregation=spec.algorithm.loss_aggregation,
+        constant_tokens=spec.constant_tokens,
+    )
+
+
+def _tokenizer(model: ModelSpec, stream: TaskStream) -> TextTokenizer:
+    if not isinstance(model, ScratchModelSpec):
+        return TextTokenizer.from_directory(Path(model.path))
+    questions = [question for i in range(_TOKENIZER_QUESTIONS) if (question := stream.draw(i)) is not None]
+    texts = chain.from_iterable((question.text, question.answer) for question in questions)
+    return TextTokenizer.trained_on(texts, vocab_size=model.vocab_size)
+
+
+def _join_ray(ends: ExitStack) -> None:
+    """Join the cluster that the environment names, or start one that ends with this process."""
+    address = os.environ.get("RAY_ADDRESS", "local")
+    local = {"include_dashboard": False} if address == "local" else {}
+    ray.init(address=address, configure_logging=False, **local)
+    ends.callback(ray.shutdown)
+
+
+def _fix_string_hashes() -> None:
+    """Begin again with fixed string hashes, since some tasks draw in the order of a set of strings."""
+    if os.environ.get("PYTHONHASHSEED") != "0":
+        os.execve(sys.executable, sys.orig_argv, os.environ | {"PYTHONHASHSEED": "0"})
+
+
+def _set_up_logging(launch: AttemptLaunch) -> None:
+    who = f"{launch.run_id} attempt {launch.attempt} driver".replace("%", "%%")
+    logging.basicConfig(level=logging.INFO, format=f"%(asctime)s %(levelname)s {who} %(name)s: %(message)s")
+    # One line for each request would bury what happens.
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+
+
+def failure_reason(error: Exception) -> str:
+    """Why an attempt failed: the first line of the error, a blank line, the end of the traceback."""
+    sentence = next(iter(str(error).splitlines()), "") or type(error).__name__
+    sentence = sentence[: _MAX_REASON_CHARS // 4]
+    trace = "".join(traceback.format_exception(error))
+    return f"{sentence}\n\n{trace[-(_MAX_REASON_CHARS - len(sentence) - 2) :]}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

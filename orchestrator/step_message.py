@@ -1,0 +1,165 @@
+"""The record of a step for the server, from what the orchestrator planned and what the trainer tells. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from orchestrator.contracts.messages import MetricMessage, NonFinite, Phase, SampleColumns, ScheduleMessage, StepMessage
+from orchestrator.contracts.run_spec import Balance
+from orchestrator.schedule import StepFigures, idle_frac
+from orchestrator.train_items import TrainItem
+from trainer.contracts.metric import Metric, mean
+from trainer.contracts.policy_trainer import StepRecord
+from trainer.contracts.schedule import StepSchedule
+from trainer.contracts.spec import LrUnit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainedStep:
+    """A step that has been trained: plan and outcome together."""
+
+    step: int
+    phase: Phase
+    iteration: int
+    policy_version: int
+    """Number of weight updates before it."""
+    items: tuple[TrainItem, ...]
+    schedule: StepSchedule
+    figures: StepFigures
+    record: StepRecord
+    lr_unit: LrUnit
+    token_cap: int
+    balance: Balance
+    skips_dummies: bool
+
+    @property
+    def num_tokens(self) -> int:
+        return sum(item.shape.num_tokens for item in self.items)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RolloutCounts:
+    """What became of the rollouts of an iteration. Told at its first step, so that sums over steps are right."""
+
+    num_generated: int = 0
+    num_filtered: int = 0
+    num_dropped: int = 0
+
+
+NO_ROLLOUTS = RolloutCounts()
+"""For a step that is not the first of its iteration, or whose samples nobody rolled out."""
+
+
+def step_message(
+    trained: TrainedStep,
+    *,
+    started_at: datetime,
+    seconds: float,
+    counts: RolloutCounts,
+    metrics: Mapping[str, Metric],
+) -> StepMessage:
+    """Tell everything about a step.
+
+    seconds: from its start to its end, generation included where it began with that.
+    metrics: what the trainer's own record does not know.
+    """
+    shapes = [item.shape for item in trained.items]
+    record, figures = trained.record, trained.figures
+    all_metrics = {**record.metrics, **perf_metrics(trained, seconds), **metrics}
+    return StepMessage(
+        step=trained.step,
+        iteration=trained.iteration,
+        phase=trained.phase,
+        status=record.status,
+        started_at=started_at,
+        # Not the clock's time at the end: somebody may have set the clock back meanwhile.
+        ended_at=started_at + timedelta(seconds=seconds),
+        policy_version=trained.policy_version,
+        global_batch_size=record.global_batch_size,
+        num_prompts=len({shape.group_id for shape in shapes}),
+        num_rollouts=len({shape.rollout_id for shape in shapes}),
+        num_tokens=trained.num_tokens,
+        num_loss_tokens=sum(shape.num_loss_tokens for shape in shapes),
+        num_microbatches=trained.schedule.num_microbatches,
+        num_dummies=figures.num_dummies,
+        num_over_cap=figures.num_over_cap,
+        num_generated=counts.num_generated,
+        num_filtered=counts.num_filtered,
+        num_dropped=counts.num_dropped,
+        lr=record.lr,
+        lr_unit=trained.lr_unit,
+        lr_position_before=record.lr_position_before,
+        lr_position_after=record.lr_position_after,
+        predicted_idle_frac=figures.predicted_idle_frac,
+        measured_idle_frac=idle_frac(_busy_s(record)),
+        idle_bound_frac=figures.idle_bound_frac,
+        padding_frac=0.0,  # the trainer packs a micro-batch into one row, back to back
+        metrics={name: metric_message(metric) for name, metric in all_metrics.items()},
+        schedule=_schedule_message(trained),
+    )
+
+
+def perf_metrics(trained: TrainedStep, seconds: float) -> dict[str, Metric]:
+    """Where the time of a step went. Rates weigh by seconds, so that their mean over steps is the whole's rate."""
+    busy_s = _busy_s(trained.record)
+    ranks_s = max(busy_s) * len(busy_s)
+    return {
+        "perf/step_s": mean(seconds, 1),
+        "perf/train_s": mean(trained.record.train_s, 1),
+        "perf/tokens_per_s": mean(trained.num_tokens, seconds),
+        "perf/idle_frac": mean(ranks_s - sum(busy_s), ranks_s),
+    }
+
+
+def metric_message(metric: Metric) -> MetricMessage:
+    """A metric as JSON can hold it."""
+    value = metric.value
+    return MetricMessage(
+        value=None if value is None else _json_number(value), weight=metric.count, reduction=metric.reduction
+    )
+
+
+def _json_number(value: float) -> float | NonFinite:
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    return value
+
+
+def _busy_s(record: StepRecord) -> list[float]:
+    return [sum(seconds) for seconds in record.micro_batch_s]
+
+
+def _schedule_message(trained: TrainedStep) -> ScheduleMessage:
+    certificate = trained.schedule.certificate
+    return ScheduleMessage(
+        token_cap=trained.token_cap,
+        balance=trained.balance,
+        skips_dummies=trained.skips_dummies,
+        samples=_sample_columns(trained.items, [str(weight) for weight in certificate.weights]),
+        micro_batches=trained.schedule.micro_batches,
+        predicted_cost=trained.figures.predicted_cost,
+        measured_s=trained.record.micro_batch_s,
+        sample_cost=trained.figures.sample_cost,
+        loss_aggregation=certificate.loss_aggregation,
+        certificate_sha256=certificate.sha256,
+    )
+
+
+def _sample_columns(items: Sequence[TrainItem], weights: Sequence[str]) -> SampleColumns:
+    shapes = [item.shape for item in items]
+    return SampleColumns(
+        sample_id=tuple(shape.sample_id for shape in shapes),
+        rollout_id=tuple(shape.rollout_id for shape in shapes),
+        group_id=tuple(shape.group_id for shape in shapes),
+        num_tokens=tuple(shape.num_tokens for shape in shapes),
+        num_loss_tokens=tuple(shape.num_loss_tokens for shape in shapes),
+        weight=tuple(weights),
+        reward=tuple(item.reward for item in items),
+        advantage=tuple(item.advantage for item in items),
+        policy_version=tuple(item.policy_version for item in items),
+    )

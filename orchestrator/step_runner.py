@@ -1,0 +1,154 @@
+"""Trains one step after the other: schedule it, hand it to the trainer, push the new weights, report it.
+
+    items ──► schedule ──► trainer ──► record ──► (push, eval) ──► report
+
+The warm start and the loop both train through it: the one place that counts steps and policy versions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from orchestrator.contracts.messages import Phase
+from orchestrator.contracts.rollout import Reporter, RolloutEngine
+from orchestrator.contracts.run_spec import Balance
+from orchestrator.cost_model import CostModel
+from orchestrator.sample_shape import SampleShape
+from orchestrator.schedule import build_dp_schedule, step_figures
+from orchestrator.step_message import NO_ROLLOUTS, RolloutCounts, TrainedStep, step_message
+from orchestrator.stopwatch import Stopwatch
+from orchestrator.train_items import TrainItem, train_samples
+from trainer.contracts.certificate import LossAggregation
+from trainer.contracts.metric import Metric, mean
+from trainer.contracts.policy_trainer import PolicyTrainer
+from trainer.contracts.schedule import DpSchedule
+from trainer.contracts.spec import PhaseSpec
+
+
+class StopRequestedError(Exception):
+    """The server wants the attempt to end. Raised between steps, never within one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepGeometry:
+    """How every step of a run is cut up."""
+
+    dp_size: int
+    token_cap: int
+    balance: Balance
+    cost_model: CostModel
+    skips_dummies: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseGoal:
+    """What a stretch of training optimises, and how the losses of its steps add up."""
+
+    phase: Phase
+    spec: PhaseSpec
+    loss_aggregation: LossAggregation
+    constant_tokens: int
+
+
+class StepRunner:
+    """The steps of one attempt."""
+
+    def __init__(
+        self, *, trainer: PolicyTrainer, engine: RolloutEngine, reporter: Reporter, geometry: StepGeometry
+    ) -> None:
+        self._trainer = trainer
+        self._engine = engine
+        self._reporter = reporter
+        self._geometry = geometry
+        self._goal: PhaseGoal | None = None
+        self._num_steps = 0
+        self._policy_version = 0
+
+    @property
+    def num_steps(self) -> int:
+        """Steps trained so far, over all phases."""
+        return self._num_steps
+
+    @property
+    def policy_version(self) -> int:
+        """Number of weight updates so far."""
+        return self._policy_version
+
+    def check_stop(self) -> None:
+        """Raise StopRequestedError if the server wants the attempt to end."""
+        if self._reporter.stop_requested:
+            raise StopRequestedError(f"asked to stop after {self._num_steps} steps")
+
+    def begin(self, goal: PhaseGoal) -> None:
+        """Optimise something else from now on: optimizer and LR position begin anew."""
+        self._trainer.start_phase(goal.spec)
+        self._goal = goal
+
+    def train(self, items: Sequence[TrainItem], *, iteration: int) -> TrainedStep:
+        """Train one step on all the items. It is to be reported before the next one begins."""
+        self.check_stop()
+        if self._goal is None:
+            raise RuntimeError("train was called before begin")
+        geometry, shapes = self._geometry, [item.shape for item in items]
+        plan = self._plan(shapes, self._goal)
+        [record] = self._trainer.train(samples=train_samples(items, plan.certificates[0]), schedule=plan)
+        schedule = plan.step(0)
+        trained = TrainedStep(
+            step=self._num_steps,
+            phase=self._goal.phase,
+            iteration=iteration,
+            policy_version=self._policy_version,
+            items=tuple(items),
+            schedule=schedule,
+            figures=step_figures(
+                schedule,
+                lengths=[shape.num_tokens for shape in shapes],
+                token_cap=geometry.token_cap,
+                cost_model=geometry.cost_model,
+                skips_dummies=geometry.skips_dummies,
+            ),
+            record=record,
+            lr_unit=self._goal.spec.optimizer.lr_schedule.unit,
+            token_cap=geometry.token_cap,
+            balance=geometry.balance,
+            skips_dummies=geometry.skips_dummies,
+        )
+        self._num_steps += 1
+        self._policy_version += record.status.moved_weights
+        return trained
+
+    def _plan(self, shapes: Sequence[SampleShape], goal: PhaseGoal) -> DpSchedule:
+        """One step of all the samples. Steps go to the trainer one by one, so that a wish to stop waits for one."""
+        geometry = self._geometry
+        return build_dp_schedule(
+            shapes,
+            [range(len(shapes))],
+            dp_size=geometry.dp_size,
+            token_cap=geometry.token_cap,
+            balance=geometry.balance,
+            cost_model=geometry.cost_model,
+            loss_aggregation=goal.loss_aggregation,
+            constant_tokens=goal.constant_tokens,
+            skips_dummies=geometry.skips_dummies,
+        )
+
+    def push_weights(self) -> dict[str, Metric]:
+        """Let the engine generate with the policy as it is now; returns what that cost."""
+        stopwatch = Stopwatch()
+        self._engine.push_weights(self._trainer.weights(), self._policy_version)
+        return {"perf/push_s": mean(stopwatch.seconds, 1)}
+
+    def report(
+        self,
+        trained: TrainedStep,
+        *,
+        since: Stopwatch,
+        metrics: Mapping[str, Metric],
+        counts: RolloutCounts = NO_ROLLOUTS,
+    ) -> None:
+        """Tell the server about a step. `since`: when the work on it began."""
+        message = step_message(
+            trained, started_at=since.started_at, seconds=since.seconds, counts=counts, metrics=metrics
+        )
+        self._reporter.step(message)

@@ -74,6 +74,11 @@ def into_buckets(columns: Columns, width: float, reduction: Reduction) -> Column
     )
 
 
+def _exponent(array: Floats) -> npt.NDArray[np.intc]:
+    """The power of two just above each value."""
+    return np.frexp(array)[1]
+
+
 def _reduced(
     value: Floats,
     weight: Floats,
@@ -85,11 +90,14 @@ def _reduced(
 ) -> Floats:
     match reduction:
         case Reduction.MEAN:
-            # Shares first: value · weight could overflow, a mean cannot. Rounding must not leave [low, high] either.
-            heaviest = np.maximum.reduceat(weight, starts)
-            relative = weight / np.repeat(heaviest, ends - starts + 1)
-            share = relative / np.repeat(np.add.reduceat(relative, starts), ends - starts + 1)
-            return np.clip(np.add.reduceat(value * share, starts), low, high)
+            # A mean cannot overflow, but value · weight and the sum of such products can: powers of two, which round
+            # nothing, bring both factors to at most 1 and back. Rounding must not leave [low, high] either.
+            shared = _exponent(np.maximum.reduceat(weight, starts))
+            relative = np.ldexp(weight, -np.repeat(shared, ends - starts + 1))
+            size = _exponent(np.maximum(np.abs(low), np.abs(high)))
+            scaled = np.ldexp(value, -np.repeat(size, ends - starts + 1))
+            mean = np.add.reduceat(scaled * relative, starts) / np.add.reduceat(relative, starts)
+            return np.ldexp(np.clip(mean, np.ldexp(low, -size), np.ldexp(high, -size)), size)
         case Reduction.SUM:
             with np.errstate(over="ignore", invalid="ignore"):
                 return np.nan_to_num(np.add.reduceat(value, starts), nan=0.0, posinf=_LARGEST, neginf=-_LARGEST)

@@ -1,0 +1,208 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import pytest
+
+from server.live.frames import merge_frames
+from server.live.hub import LiveHub
+from server.live.schemas import StepsFrame
+from tests.server.factories import metric, step_message
+from tests.server.live_server import LiveServer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One event as a browser would see it."""
+
+    id: str
+    name: str
+    data: Any
+
+
+def frame(*steps: int, run: str = "r", attempt: int = 1, **metrics: Any) -> StepsFrame:
+    x = tuple(float(step) for step in steps)
+    return StepsFrame(
+        run=run,
+        attempt=attempt,
+        step=steps,
+        samples=x,
+        tokens=x,
+        time=x,
+        relative=x,
+        metrics={name: tuple(values) for name, values in metrics.items()},
+    )
+
+
+@contextmanager
+def listening(server: LiveServer, **options: Any) -> Iterator[Iterator[Event]]:
+    """The events of a stream, from the moment when it is open."""
+    headers = {"Last-Event-ID": options.pop("last_event_id")} if "last_event_id" in options else {}
+    with server.http.stream("GET", "/api/v1/events", params=options, headers=headers, timeout=10) as answer:
+        assert answer.status_code == 200
+        lines = answer.iter_lines()
+        yield _parse(lines)
+
+
+def _parse(lines: Iterator[str]) -> Iterator[Event]:
+    fields: dict[str, str] = {}
+    for line in lines:
+        if line.startswith(":"):
+            continue
+        if line:
+            name, _, value = line.partition(":")
+            fields[name] = value.strip()
+            continue
+        if "data" in fields:
+            yield Event(id=fields["id"], name=fields["event"], data=json.loads(fields["data"]))
+        fields = {}
+
+
+def test_merged_frames_hold_every_step_once_and_null_where_nothing_was_measured() -> None:
+    merged = merge_frames([frame(0, 1, a=(1.0, 2.0)), frame(2, a=(3.0,), b=("NaN",))])
+    assert merged.step == (0, 1, 2)
+    assert merged.metrics == {"a": (1.0, 2.0, 3.0), "b": (None, None, "NaN")}
+
+
+def test_frames_of_one_moment_are_one_event_per_attempt() -> None:
+    async def play() -> list[bytes]:
+        hub = LiveHub(lambda _: [])
+        stream = hub.stream(runs=frozenset(), after=None)
+        await anext(stream)
+        hub.start(asyncio.get_running_loop())
+        for step in range(5):
+            hub.steps_recorded(frame(step, a=(float(step),)))
+        hub.steps_recorded(frame(3, attempt=2, a=(9.0,)))
+        events = [await anext(stream), await anext(stream)]
+        hub.close()
+        assert [event async for event in stream] == []
+        return events
+
+    first, second = asyncio.run(play())
+    assert b'"step":[0,1,2,3,4]' in first
+    assert b'"attempt":2' in second
+
+
+def test_a_subscriber_that_falls_out_of_the_ring_is_told_to_ask_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("server.live.hub._MAX_ENTRIES", 3)
+    monkeypatch.setattr("server.live.hub._FRAME_S", 0.0)
+
+    async def play() -> bytes:
+        hub = LiveHub(lambda _: [])
+        slow = hub.stream(runs=frozenset(), after=None)
+        await anext(slow)
+        hub.start(asyncio.get_running_loop())
+        for step in range(10):
+            hub.steps_recorded(frame(step))
+            await asyncio.sleep(0.005)
+        event = await anext(slow)
+        hub.close()
+        return event
+
+    assert b"event: resync" in asyncio.run(play())
+
+
+def test_too_much_at_once_is_a_resync_and_not_a_heap(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("server.live.hub._MAX_PENDING_STEPS", 5)
+
+    async def play() -> bytes:
+        hub = LiveHub(lambda _: [])
+        stream = hub.stream(runs=frozenset(), after=None)
+        await anext(stream)
+        for step in range(10):
+            hub.steps_recorded(frame(step))
+        hub.start(asyncio.get_running_loop())
+        hub.steps_recorded(frame(11))
+        event = await anext(stream)
+        hub.close()
+        return event
+
+    assert b"event: resync" in asyncio.run(play())
+
+
+@pytest.mark.stack
+def test_a_stream_tells_steps_and_runs_as_they_are_recorded(server: LiveServer) -> None:
+    run = server.launch()
+    with listening(server) as events:
+        server.record(run, step_message(0, metrics={"m": metric("NaN"), "n": metric(None)}))
+        steps = next(event for event in events if event.name == "steps")
+        told = next(event for event in events if event.name == "run")
+    assert (steps.data["run"], steps.data["step"], steps.data["samples"]) == (run.id, [0], [4])
+    assert (steps.data["metrics"]["m"], steps.data["metrics"]["n"]) == (["NaN"], [None])
+    assert steps.data["metrics"]["global_batch_size"] == [4]
+    assert (told.data["state"], told.data["num_steps"]) == ("running", 1)
+    assert told.data == {key: value for key, value in server.get(f"/runs/{run.id}").items() if key in told.data}
+
+
+@pytest.mark.stack
+@pytest.mark.parametrize("by_header", [True, False])
+def test_a_resumed_stream_tells_what_was_missed_exactly_once(sqlite_server: LiveServer, by_header: bool) -> None:
+    run = sqlite_server.launch()
+    seen: list[Event] = []
+    with listening(sqlite_server) as events:
+        for step in range(3):
+            sqlite_server.record(run, step_message(step))
+            seen.append(next(event for event in events if event.name == "steps"))
+    dropped_at = seen[1]
+    for step in range(3, 6):
+        sqlite_server.record(run, step_message(step))
+        time.sleep(0.15)  # a frame of its own
+    resume = {"last_event_id": dropped_at.id} if by_header else {"cursor": dropped_at.id}
+    steps: list[int] = []
+    with listening(sqlite_server, **resume) as events:
+        while len(steps) < 4:
+            event = next(events)
+            steps += event.data["step"] if event.name == "steps" else []
+    assert steps == [2, 3, 4, 5]
+
+
+@pytest.mark.stack
+@pytest.mark.parametrize("stale", ["0badc0de-7", "nonsense", "-", "0badc0de-99999999999999999999"])
+def test_an_id_of_another_epoch_gets_a_resync(sqlite_server: LiveServer, stale: str) -> None:
+    with listening(sqlite_server, last_event_id=stale) as events:
+        assert next(events).name == "resync"
+
+
+@pytest.mark.stack
+def test_a_stream_of_one_run_does_not_tell_of_others(sqlite_server: LiveServer) -> None:
+    mine, other = sqlite_server.launch(), sqlite_server.launch()
+    with listening(sqlite_server, run=mine.id) as events:
+        sqlite_server.record(other, step_message(0))
+        time.sleep(0.2)
+        sqlite_server.record(mine, step_message(0))
+        assert next(events).data["run"] == mine.id
+
+
+@pytest.mark.stack
+def test_a_stream_of_many_steps_a_second_has_few_frames(sqlite_server: LiveServer) -> None:
+    run = sqlite_server.launch()
+    messages = [step_message(step) for step in range(40)]
+    steps: list[int] = []
+    num_frames = 0
+    with listening(sqlite_server) as events:
+        began = time.monotonic()
+        writer = threading.Thread(target=lambda: [sqlite_server.record(run, message) for message in messages])
+        writer.start()
+        while len(steps) < 40:
+            event = next(events)
+            if event.name == "steps":
+                steps += event.data["step"]
+                num_frames += 1
+        elapsed_s = time.monotonic() - began
+        writer.join()
+    assert steps == list(range(40))
+    assert num_frames <= elapsed_s / 0.1 + 2
+
+
+@pytest.mark.stack
+def test_a_stream_needs_a_token(sqlite_server: LiveServer) -> None:
+    answer = httpx.get(sqlite_server.url + "/api/v1/events", trust_env=False)
+    assert answer.status_code == 401

@@ -1,0 +1,1 @@
+"""Measurements against a bound or a peer, printed as ratios. Each part runs as `python -m bench.<part>`."""

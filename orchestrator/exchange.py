@@ -15,7 +15,7 @@ import numpy.typing as npt
 from orchestrator.micro_batch import MicroBatch, SampleLoads
 
 # With so many samples on either side some pair hits the wanted saving closely enough; more only cost time.
-MOST_GIVEN = 128
+MOST_GIVEN = 64
 MOST_TAKEN = 32
 
 

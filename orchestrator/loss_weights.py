@@ -89,4 +89,5 @@ def _owners_alike(owners: Sequence[str], num_loss_tokens: Sequence[int]) -> list
     for owner, tokens in zip(owners, num_loss_tokens, strict=True):
         totals[owner] = totals.get(owner, 0) + tokens
     num_owners = sum(total > 0 for total in totals.values())
-    return [max(1, totals[owner] * num_owners) for owner in owners]
+    denominators = {owner: total * num_owners or 1 for owner, total in totals.items()}
+    return [denominators[owner] for owner in owners]

@@ -37,7 +37,8 @@ def first_fit_decreasing(lengths: Sequence[int], token_cap: int) -> list[list[in
             room += negated[place]
             if room <= 0:
                 break
-            place = bisect_left(negated, -room)
+            if negated[place] < -room:
+                place = bisect_left(negated, -room, place)
         if not micro_batch:
             return micro_batches
         micro_batches.append(micro_batch)

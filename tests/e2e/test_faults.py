@@ -1,0 +1,70 @@
+"""A run outlives its server, and ends when it is told to, with everything that belongs to it."""
+
+import time
+
+import pytest
+
+from server.supervisor import processes
+from tests.e2e.swell_stack import TRAINING_WITHIN_S, SwellStack
+
+pytestmark = pytest.mark.stack
+
+
+def test_a_run_goes_on_while_its_server_is_killed_and_no_step_is_missing_or_doubled(stack: SwellStack) -> None:
+    run = stack.submit(name="survivor", iterations=60)
+    stack.wait_until_it_trains(run, num_steps=10)
+    stack.kill_server()
+    driver_pids = processes.pids(stack.processes_of(run))
+    time.sleep(3)
+    stack.up()
+    seen = stack.get(f"/runs/{run}")["num_steps"]
+    stack.wait_for(lambda: stack.state(run) == "succeeded", TRAINING_WITHIN_S, "the run succeeds")
+    assert driver_pids, "the driver lived on without a server"
+    steps = stack.steps(run)
+    assert [step["step"] for step in steps] == list(range(4 + 60 * 3))
+    assert {step["attempt"] for step in steps} == {1}
+    assert seen < len(steps), "the server was back before the run ended"
+    total = stack.get("/metrics/query", run=run, name="train/loss", x="samples")["series"][0]
+    assert total["x"][-1] == 4 * 8 + 60 * 31
+
+
+def test_cancel_ends_a_run_with_all_its_processes_and_the_next_one_starts(stack: SwellStack) -> None:
+    run = stack.submit(name="endless", iterations=100_000)
+    following = stack.submit(name="following", iterations=100_000)
+    stack.wait_until_it_trains(run, num_steps=3)
+    assert stack.state(following) == "queued"
+    assert "endless" in stack.get(f"/runs/{following}")["reason"]
+    mine = stack.processes_of(run)
+    assert len(mine) >= 4, "a driver, two trainers and an engine at the least"
+
+    began = time.monotonic()
+    cancelled = stack.swell("cancel", "endless", "--json")
+    assert time.monotonic() - began < 20
+    assert (cancelled.code, cancelled.json["state"]) == (0, "cancelled")
+    assert [process.pid for process in mine if processes.is_alive(process)] == []
+    assert stack.processes_of(run) == []
+
+    stack.wait_until_it_trains(following)
+    mine = stack.processes_of(following)
+    began = time.monotonic()
+    assert stack.swell("cancel", "following", "--kill", "--json").json["state"] == "cancelled"
+    assert time.monotonic() - began < 10
+    assert [process.pid for process in mine if processes.is_alive(process)] == []
+
+
+def test_a_driver_that_is_killed_fails_its_run_and_leaves_nothing(stack: SwellStack) -> None:
+    run = stack.submit(name="beheaded", iterations=100_000)
+    stack.wait_for(lambda: len(stack.processes_of(run)) > 5, TRAINING_WITHIN_S, "the driver has actors")
+    mine = stack.processes_of(run)
+    drivers = [process for process in mine if "orchestrator.main" in process.cmdline()]
+    assert drivers
+    processes.kill(drivers)
+    stack.wait_for(lambda: stack.state(run) == "failed", 20, "the run fails")
+    assert "last report" in stack.get(f"/runs/{run}")["reason"]
+    stack.wait_for(lambda: not any(map(processes.is_alive, mine)), 20, "all its processes are gone")
+
+
+def test_a_second_server_of_one_home_only_says_where_the_first_one_is(stack: SwellStack) -> None:
+    second = stack.swell("up", "--no-browser")
+    assert second.code == 0
+    assert f"{stack.url}/login?code=" in second.out

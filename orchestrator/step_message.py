@@ -58,8 +58,8 @@ def step_message(
     *,
     started_at: datetime,
     seconds: float,
-    counts: RolloutCounts,
     metrics: Mapping[str, Metric],
+    counts: RolloutCounts = NO_ROLLOUTS,
 ) -> StepMessage:
     """Tell everything about a step.
 

@@ -5,8 +5,15 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from orchestrator.contracts.messages import EventMessage, StateReport
-from orchestrator.contracts.run_spec import RunSpec
+from orchestrator.contracts.messages import EventMessage, Phase, StateReport, StepMessage
+from orchestrator.contracts.run_spec import Balance, RunSpec
+from orchestrator.schedule import build_dp_schedule, step_figures
+from orchestrator.step_message import TrainedStep, step_message
+from orchestrator.train_items import TrainItem, supervised_item
+from tests.orchestrator.factories import COST_MODEL
+from tests.orchestrator.fakes import FakeSource, FakeTrainer, encode_answer
+from trainer.contracts.certificate import LossAggregation
+from trainer.contracts.spec import LrUnit
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -56,3 +63,42 @@ def event(key: str = "e0", **changes: Any) -> EventMessage:
 
 def state_report(**changes: Any) -> StateReport:
     return StateReport(**({"attempt": 1, "outcome": "succeeded", "at": AT} | changes))
+
+
+def supervised_items(count: int) -> list[TrainItem]:
+    return [supervised_item(prompt, encode_answer("5"), policy_version=0) for prompt in FakeSource().take(count)]
+
+
+def trained_step(step: int = 0, *, num_samples: int = 4, dp_size: int = 2) -> TrainedStep:
+    items = supervised_items(num_samples)
+    shapes = [item.shape for item in items]
+    plan = build_dp_schedule(
+        shapes,
+        [range(num_samples)],
+        dp_size=dp_size,
+        token_cap=8,
+        balance=Balance.COST,
+        cost_model=COST_MODEL,
+        loss_aggregation=LossAggregation.TOKEN_MEAN,
+    )
+    [record] = FakeTrainer().train(samples=[], schedule=plan)
+    schedule = plan.step(0)
+    lengths = [shape.num_tokens for shape in shapes]
+    return TrainedStep(
+        step=step,
+        phase=Phase.WARM_START,
+        iteration=step,
+        policy_version=step,
+        items=tuple(items),
+        schedule=schedule,
+        figures=step_figures(schedule, lengths=lengths, token_cap=8, cost_model=COST_MODEL),
+        record=record,
+        lr_unit=LrUnit.SAMPLES,
+        token_cap=8,
+        balance=Balance.COST,
+        skips_dummies=True,
+    )
+
+
+def small_step(step: int) -> StepMessage:
+    return step_message(trained_step(step), started_at=AT, seconds=0.5, metrics={})

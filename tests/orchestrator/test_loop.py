@@ -1,0 +1,367 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain, cycle, repeat
+from typing import Any
+
+import numpy as np
+import pytest
+
+from orchestrator.contracts.messages import Phase, StepMessage
+from orchestrator.contracts.run_spec import (
+    AdvantageEstimator,
+    AllBatchSpec,
+    Balance,
+    BatchSpec,
+    FilterSpec,
+    FixedBatchSpec,
+    Remainder,
+    RolloutSpec,
+    SftWarmStartSpec,
+    ZeroVariancePolicy,
+)
+from orchestrator.loop import IterationPlan, NothingToTrainError, Outcome, TrainingLoop
+from orchestrator.rollout_round import Roller
+from orchestrator.step_runner import PhaseGoal, StepGeometry, StepRunner
+from orchestrator.warm_start import HeldOutEval, WarmStart
+from tests.orchestrator.factories import COST_MODEL, case
+from tests.orchestrator.fakes import (
+    EOS,
+    RIGHT,
+    WRONG,
+    FakeEngine,
+    FakeReporter,
+    FakeReward,
+    FakeSource,
+    FakeTrainer,
+    decode,
+    encode_answer,
+)
+from trainer.contracts.certificate import LossAggregation
+from trainer.contracts.policy_trainer import StepStatus
+from trainer.contracts.schedule import step_schedule_problems
+from trainer.contracts.spec import ClippedLossSpec, OptimizerSpec, PhaseSpec, SftLossSpec
+
+Answers = Callable[[int], Sequence[int]]
+GROUP_SIZE = 4
+NUM_PROMPTS = 8
+
+
+def all_wrong(i: int) -> Sequence[int]:
+    return WRONG
+
+
+def all_right(i: int) -> Sequence[int]:
+    return RIGHT
+
+
+def mixed(i: int) -> Sequence[int]:
+    """One rollout of each group is right."""
+    return RIGHT if i % GROUP_SIZE == 0 else WRONG
+
+
+def mixed_in_first(count: int) -> Answers:
+    return lambda i: mixed(i) if i < count * GROUP_SIZE else WRONG
+
+
+class Run:
+    """A loop on fakes, and what it left behind."""
+
+    def __init__(
+        self,
+        answers: Iterable[Answers],
+        *,
+        iterations: int = 2,
+        batch: BatchSpec | None = None,
+        filter_spec: FilterSpec | None = None,
+        warm_start: SftWarmStartSpec | None = None,
+    ) -> None:
+        self.trainer, self.reporter, self.source = FakeTrainer(), FakeReporter(), FakeSource()
+        self.engine = FakeEngine(iter(answers))
+        geometry = StepGeometry(
+            dp_size=2, token_cap=64, balance=Balance.COST, cost_model=COST_MODEL, skips_dummies=True
+        )
+        self.steps = StepRunner(trainer=self.trainer, engine=self.engine, reporter=self.reporter, geometry=geometry)
+        filter_spec = filter_spec or FilterSpec()
+        rollout = RolloutSpec(group_size=GROUP_SIZE, max_new_tokens=4)
+        self.loop = TrainingLoop(
+            warm_start=None if warm_start is None else self._warm_start(warm_start),
+            goal=_goal(Phase.RL),
+            plan=IterationPlan(
+                iterations=iterations,
+                advantage=AdvantageEstimator.DR_GRPO,
+                batch=batch or AllBatchSpec(type="all"),
+                filter_spec=filter_spec,
+                rollouts_per_iteration=GROUP_SIZE * NUM_PROMPTS,
+            ),
+            roller=Roller(
+                source=self.source,
+                engine=self.engine,
+                reward=FakeReward(),
+                decode=decode,
+                rollout=rollout,
+                num_prompts=NUM_PROMPTS,
+                filter_spec=filter_spec,
+                seed=1,
+                check_stop=self.steps.check_stop,
+            ),
+            steps=self.steps,
+            reporter=self.reporter,
+        )
+
+    def _warm_start(self, spec: SftWarmStartSpec) -> WarmStart:
+        return WarmStart(
+            spec,
+            goal=_goal(Phase.WARM_START),
+            source=self.source,
+            encode_answer=encode_answer,
+            steps=self.steps,
+            held_out=HeldOutEval(
+                source=self.source,
+                engine=self.engine,
+                reward=FakeReward(),
+                decode=decode,
+                num_prompts=spec.eval_prompts,
+                max_new_tokens=4,
+            ),
+            reporter=self.reporter,
+        )
+
+    def run(self) -> Outcome:
+        return self.loop.run()
+
+    @property
+    def reported(self) -> list[StepMessage]:
+        return self.reporter.steps
+
+    def column(self, name: str) -> list[Any]:
+        return [getattr(message, name) for message in self.reported]
+
+
+def _goal(phase: Phase) -> PhaseGoal:
+    loss = SftLossSpec() if phase is Phase.WARM_START else ClippedLossSpec()
+    return PhaseGoal(
+        phase=phase,
+        spec=PhaseSpec(optimizer=OptimizerSpec(lr=1e-3), loss=loss),
+        loss_aggregation=LossAggregation.ROLLOUT_MEAN,
+        constant_tokens=4,
+    )
+
+
+def warm_start_spec(**changes: Any) -> SftWarmStartSpec:
+    fields: dict[str, Any] = {
+        "type": "sft",
+        "max_steps": 6,
+        "until_reward": 0.5,
+        "eval_every": 2,
+        "eval_prompts": 4,
+        "batch": {"type": "fixed", "global_batch_size": 4},
+    }
+    return SftWarmStartSpec.model_validate(fields | changes)
+
+
+def test_an_iteration_is_one_step_as_large_as_what_the_filter_left() -> None:
+    run = Run([mixed_in_first(3), mixed_in_first(5)])
+    assert run.run() is Outcome.SUCCEEDED
+    assert run.column("global_batch_size") == [12, 20]
+    assert run.column("num_prompts") == [3, 5]
+    assert run.column("num_generated") == [32, 32]
+    assert run.column("num_filtered") == [20, 12]
+    assert run.column("step") == [0, 1]
+    assert run.column("policy_version") == [0, 1]
+
+
+@pytest.mark.parametrize("policy", list(ZeroVariancePolicy))
+def test_filtered_groups_enter_no_denominator(policy: ZeroVariancePolicy) -> None:
+    filtered = case("loss", "filtered-groups-denominator")
+    given, expected = filtered["given"], filtered["expect"][policy]["global_batch_size"]
+    assert (given["groups"], given["group_size"]) == (NUM_PROMPTS, GROUP_SIZE)
+    answers = mixed_in_first(given["groups"] - given["zero_variance_groups"])
+    run = Run([answers], iterations=1, filter_spec=FilterSpec(zero_variance=policy))
+    run.run()
+    [(samples, schedule)] = run.trainer.calls
+    assert run.column("global_batch_size") == [expected] == list(schedule.global_batch_sizes)
+    assert schedule.certificates[0].total == 1
+    assert sum(sample.loss_scale * sample.num_loss_tokens for sample in samples) == pytest.approx(expected)
+
+
+def test_every_step_holds_its_invariants() -> None:
+    run = Run(cycle([mixed, mixed_in_first(3)]), iterations=4, warm_start=warm_start_spec())
+    run.run()
+    for message, (samples, schedule) in zip(run.reported, run.trainer.calls, strict=True):
+        lengths = [sample.num_tokens for sample in samples]
+        assert lengths == list(message.schedule.samples.num_tokens)
+        assert step_schedule_problems(schedule.step(0), lengths=lengths, token_cap=64) == []
+        assert message.ended_at >= message.started_at
+
+
+def test_samples_carry_prompt_and_response_with_the_engines_log_probs() -> None:
+    run = Run([mixed], iterations=1)
+    run.run()
+    [(samples, _)] = run.trainer.calls
+    right = samples[0]
+    assert right.token_ids.tolist() == [1, 2, *RIGHT]
+    assert right.loss_mask.tolist() == [False, False, True, True]
+    assert right.old_log_probs is not None
+    assert right.old_log_probs.tolist() == [0.0, 0.0, -0.5, -0.5]
+    assert right.advantages is not None
+    np.testing.assert_allclose(right.advantages, [0, 0, 0.75, 0.75])
+
+
+def test_a_fixed_batch_cuts_an_iteration_into_steps_and_only_the_first_tells_of_the_rollouts() -> None:
+    batch = FixedBatchSpec(type="fixed", global_batch_size=12)
+    run = Run([mixed], iterations=1, batch=batch)
+    run.run()
+    assert run.column("global_batch_size") == [12, 12, 8]
+    assert run.column("num_generated") == [32, 0, 0]
+    assert ["reward/mean" in message.metrics for message in run.reported] == [True, False, False]
+    assert ["perf/push_s" in message.metrics for message in run.reported] == [False, False, True]
+    assert run.engine.versions == [0, 3]
+
+
+def test_dropped_rollouts_are_counted() -> None:
+    batch = FixedBatchSpec(type="fixed", global_batch_size=12, remainder=Remainder.DROP)
+    run = Run([mixed], iterations=1, batch=batch)
+    run.run()
+    assert run.column("global_batch_size") == [12, 12]
+    assert run.column("num_dropped") == [8, 0]
+
+
+def test_the_reward_is_the_mean_before_the_filter() -> None:
+    run = Run([lambda i: RIGHT if i < 16 or i == 20 else (8, EOS) if i == 31 else WRONG], iterations=1)
+    run.run()
+    metrics = run.reported[0].metrics
+    assert metrics["reward/mean"].value == pytest.approx(17 / 31)
+    assert metrics["reward/mean"].weight == 31
+    assert metrics["reward/zero_variance_frac"].value == pytest.approx(7 / 8)
+    assert metrics["rollout/unscorable_frac"].value == pytest.approx(1 / 32)
+    assert metrics["data/left_out_prompts"].value == 2
+
+
+def test_an_unscorable_rollout_is_left_out_and_counted() -> None:
+    run = Run([lambda i: (8, EOS) if i == 1 else mixed(i)], iterations=1)
+    run.run()
+    assert run.column("global_batch_size") == [31]
+    assert run.column("num_filtered") == [1]
+
+
+def test_nothing_survives() -> None:
+    given, expected = (case("groups", "nothing-survives")[key] for key in ("given", "expect"))
+    assert given["groups"] == given["zero_variance_groups"] == NUM_PROMPTS
+    filter_spec = FilterSpec(max_refills=given["max_refills"], max_consecutive_empty=2)
+    run = Run(chain([all_wrong] * 4, repeat(mixed)), iterations=2, filter_spec=filter_spec)
+    assert run.run() is Outcome.SUCCEEDED
+    [skipped] = run.reporter.events
+    assert skipped.kind == "iteration_skipped"
+    assert skipped.data["status"] == expected["status"]
+    assert skipped.data["lr_advance"] == expected["lr_advance"]
+    assert skipped.data["num_refills"] == given["max_refills"]
+    assert skipped.data["num_generated"] == 4 * 32
+    assert run.source.num_taken == 5 * NUM_PROMPTS
+    assert run.reported[0].lr_position_before == 0
+    assert run.column("iteration") == [1]
+
+
+def test_a_refill_that_gives_something_is_trained_with_all_rollouts_in_the_books() -> None:
+    run = Run([all_wrong, mixed], iterations=1, filter_spec=FilterSpec(max_refills=3))
+    run.run()
+    assert run.column("num_generated") == [64]
+    assert run.column("num_filtered") == [32]
+    assert run.reported[0].metrics["reward/mean"].value == pytest.approx(8 / 64)
+    assert len({sampling.seed for sampling in run.engine.samplings}) == 2
+
+
+def test_too_many_empty_iterations_in_a_row_fail_and_say_why() -> None:
+    run = Run(repeat(all_right), iterations=9, filter_spec=FilterSpec(max_consecutive_empty=3))
+    with pytest.raises(NothingToTrainError, match=r"3 iterations in a row .* mean reward was 1\.000"):
+        run.run()
+    assert len(run.reporter.events) == 3
+
+
+def test_a_trained_iteration_ends_the_row_of_empty_ones() -> None:
+    answers = [all_wrong, mixed, all_wrong, mixed]
+    run = Run(answers, iterations=4, filter_spec=FilterSpec(max_consecutive_empty=2))
+    assert run.run() is Outcome.SUCCEEDED
+
+
+def test_zero_variance_groups_can_be_kept() -> None:
+    run = Run([all_wrong], iterations=1, filter_spec=FilterSpec(zero_variance=ZeroVariancePolicy.INCLUDE))
+    run.run()
+    assert run.column("global_batch_size") == [32]
+
+
+def test_survivors_that_fill_no_step_are_told_as_such() -> None:
+    batch = FixedBatchSpec(type="fixed", global_batch_size=32, remainder=Remainder.DROP)
+    run = Run([mixed_in_first(2), mixed], iterations=2, batch=batch)
+    run.run()
+    [skipped] = run.reporter.events
+    assert skipped.data["num_dropped"] == 8
+    assert "batch.remainder=drop" in skipped.message
+
+
+def test_the_warm_start_ends_at_the_held_out_reward() -> None:
+    run = Run([all_wrong, all_wrong, all_right, mixed], iterations=1, warm_start=warm_start_spec())
+    run.run()
+    assert run.column("phase") == ["warm_start"] * 4 + ["rl"]
+    assert run.column("step") == [0, 1, 2, 3, 4]
+    assert run.column("iteration") == [0, 1, 2, 3, 0]
+    evals = [message.metrics.get("eval/reward") for message in run.reported]
+    assert [value.value if value else None for value in evals] == [None, 0.0, None, 1.0, None]
+    assert run.reporter.events[0].data == {"num_steps": 4, "reward": 1.0, "reached": True}
+    assert [type(phase.loss) for phase in run.trainer.phases] == [SftLossSpec, ClippedLossSpec]
+    assert {sampling.temperature for sampling in run.engine.samplings[:3]} == {0.0}
+
+
+def test_the_warm_start_gives_up_at_its_last_step() -> None:
+    run = Run(chain(repeat(all_wrong, 4), [mixed]), iterations=1, warm_start=warm_start_spec(max_steps=5))
+    run.run()
+    assert run.column("phase").count("warm_start") == 5
+    assert run.reporter.events[0].data["reached"] is False
+
+
+def test_a_policy_that_is_good_enough_needs_no_warm_start() -> None:
+    run = Run([all_right, mixed], iterations=1, warm_start=warm_start_spec())
+    run.run()
+    assert run.column("phase") == ["rl"]
+
+
+def test_a_step_that_does_not_move_the_weights_makes_no_new_version() -> None:
+    run = Run([mixed, mixed])
+    run.trainer.status = StepStatus.SKIPPED_NON_FINITE
+    run.run()
+    assert run.column("policy_version") == [0, 0]
+    assert run.column("status") == [StepStatus.SKIPPED_NON_FINITE] * 2
+
+
+def test_a_stop_is_honoured_between_the_steps_of_an_iteration() -> None:
+    run = Run([mixed], batch=FixedBatchSpec(type="fixed", global_batch_size=8))
+    run.reporter.on_step = lambda message: setattr(run.reporter, "stop_requested", message.step == 1)
+    assert run.run() is Outcome.STOPPED
+    assert run.column("step") == [0, 1]
+
+
+def test_a_stop_is_honoured_before_generation() -> None:
+    run = Run([])
+    run.reporter.stop_requested = True
+    assert run.run() is Outcome.STOPPED
+
+
+def test_a_stop_is_honoured_after_generation() -> None:
+    run = Run([mixed])
+    run.engine.before_generate = lambda: setattr(run.reporter, "stop_requested", True)
+    assert run.run() is Outcome.STOPPED
+    assert run.reported == []
+
+
+def test_a_stop_is_honoured_in_the_warm_start() -> None:
+    run = Run([all_wrong, all_wrong], warm_start=warm_start_spec(eval_every=4))
+    run.reporter.on_step = lambda message: setattr(run.reporter, "stop_requested", message.step == 2)
+    assert run.run() is Outcome.STOPPED
+    assert run.column("step") == [0, 1, 2]
+
+
+def test_heartbeats_can_tell_how_far_it_is() -> None:
+    run = Run([mixed, mixed])
+    run.run()
+    assert run.reporter.activities[0] == ("iteration 0 of 2: generating 32 rollouts", 0, 2)
+    assert run.reporter.activities[-1] == ("iteration 1 of 2: training 1 steps on 32 samples", 1, 2)

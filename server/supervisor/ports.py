@@ -26,6 +26,8 @@ def free_ports(count: int) -> tuple[int, ...]:
 def can_listen(host: str, port: int) -> bool:
     """Whether the address exists on this machine and nothing listens there."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        # Connections of a server that just ended linger for a minute, and keep nobody from listening.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host, port))
         except OSError:

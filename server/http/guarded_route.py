@@ -27,9 +27,14 @@ class GuardedRoute(APIRoute):
             if "\0" in request.url.path or "%00" in request.url.query:
                 # PostgreSQL holds no such text, so it cannot be the name of anything.
                 raise ProblemError(400, "malformed-address", "The address holds the character U+0000; leave it out.")
-            if access is not Access.PUBLIC:
-                request.state.principal = await _authorized(request, access)
-            return await handle(StrictRequest(request.scope, request.receive))
+            strict = StrictRequest(request.scope, request.receive)
+            try:
+                if access is not Access.PUBLIC:
+                    strict.state.principal = await _authorized(strict, access)
+                return await handle(strict)
+            except ProblemError:
+                await strict.drain()
+                raise
 
         return guarded
 

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import AsyncIterator
 from typing import Any
 
 import orjson
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 
 from server.http.problems import ProblemError
 
 _GZIP_WINDOW = 16 + zlib.MAX_WBITS
+_DRAINED_LIMITS = 4
+"""A body that is refused is read to its end when it is at most so many times as large as the largest allowed one."""
 
 
 class StrictRequest(Request):
     """Takes the place of FastAPI's request in front of every endpoint with a body."""
 
+    _has_more = True
+
     async def body(self) -> bytes:
         if not hasattr(self, "_body"):
-            limit: int = self.app.state.services.settings.max_body_bytes
-            raw = await self._bounded(limit)
+            raw = await self._bounded(self._limit)
             if raw:
                 self._check_content_type()
-            self._body = _decoded(raw, self.headers.get("content-encoding", "identity"), limit)
+            self._body = _decoded(raw, self.headers.get("content-encoding", "identity"), self._limit)
         return self._body
 
     async def json(self) -> Any:
@@ -41,13 +45,34 @@ class StrictRequest(Request):
             raise ProblemError(400, "malformed-json", "A text in the body holds the character U+0000; leave it out.")
         return value
 
+    async def drain(self) -> None:
+        """Read and forget what is left of the body: closing before would take the answer away from the client."""
+        budget = _DRAINED_LIMITS * self._limit
+        async for chunk in self._chunks():
+            budget -= len(chunk)
+            if budget < 0:
+                return
+
+    @property
+    def _limit(self) -> int:
+        limit: int = self.app.state.services.settings.max_body_bytes
+        return limit
+
+    async def _chunks(self) -> AsyncIterator[bytes]:
+        while self._has_more:
+            message = await self.receive()
+            self._has_more = message["type"] == "http.request" and message.get("more_body", False)
+            if message["type"] == "http.disconnect":
+                raise ClientDisconnect
+            yield message.get("body", b"")
+
     async def _bounded(self, limit: int) -> bytes:
         length = self.headers.get("content-length", "")
         if length.isdigit() and int(length) > limit:
             raise _too_large(limit)
         chunks: list[bytes] = []
         size = 0
-        async for chunk in self.stream():
+        async for chunk in self._chunks():
             size += len(chunk)
             if size > limit:
                 raise _too_large(limit)
@@ -86,7 +111,6 @@ def _too_large(limit: int) -> ProblemError:
         413,
         "too-large",
         f"The body is larger than {limit} bytes; send it in parts.",
-        headers={"Connection": "close"},
     )
 
 

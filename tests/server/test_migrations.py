@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from sqlalchemy import inspect, text
+
+from server.database import migrate
+from server.database.engine import Database
+from server.database.tables import metadata
+
+
+@pytest.fixture
+def empty_database(tmp_path: Path, database_url: str | None) -> Database:
+    """A database without tables."""
+    database = Database(database_url or f"sqlite:///{tmp_path / 'swell.db'}")
+    if not database.is_sqlite:
+        migrate.downgrade(database.write_engine, "base")
+    return database
+
+
+def differences(database: Database) -> list[object]:
+    with database.write_engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        return list(compare_metadata(context, metadata))
+
+
+def test_the_migrations_make_the_tables_that_the_code_knows(empty_database: Database) -> None:
+    migrate.upgrade(empty_database.write_engine)
+    assert differences(empty_database) == []
+    migrate.downgrade(empty_database.write_engine, "base")
+    assert set(inspect(empty_database.write_engine).get_table_names()) <= {"alembic_version"}
+    migrate.upgrade(empty_database.write_engine)
+    assert differences(empty_database) == []
+    empty_database.close()
+
+
+def test_the_newest_tables_are_left_alone(empty_database: Database, tmp_path: Path) -> None:
+    migrate.upgrade(empty_database.write_engine)
+    migrate.prepare_database(empty_database)
+    assert list(tmp_path.glob("*.bak")) == []
+    empty_database.close()
+
+
+def test_sqlite_is_copied_before_it_is_upgraded(tmp_path: Path) -> None:
+    database = Database(f"sqlite:///{tmp_path / 'swell.db'}")
+    migrate.prepare_database(database)
+    assert list(tmp_path.glob("*.bak")) == []  # there was nothing to copy
+    with database.write_engine.begin() as connection:
+        connection.execute(text("INSERT INTO run_tags (run_key, tag, value) SELECT 1, 'a', 'b' WHERE 0"))
+        connection.execute(text("CREATE TABLE kept (value TEXT)"))
+        connection.execute(text("INSERT INTO kept VALUES ('precious')"))
+    copy = migrate.copy_sqlite(tmp_path / "swell.db", suffix="old")
+    database.close()
+    opened = sqlite3.connect(copy)
+    assert opened.execute("SELECT value FROM kept").fetchone() == ("precious",)
+    opened.close()
+
+
+def test_an_old_postgresql_is_not_changed_unasked(postgres_url: str) -> None:
+    database = Database(postgres_url)
+    migrate.downgrade(database.write_engine, "base")
+    with pytest.raises(migrate.OutdatedDatabaseError, match="swell db upgrade"):
+        migrate.prepare_database(database)
+    database.close()
+
+
+def test_another_kind_of_database_is_refused() -> None:
+    with pytest.raises(ValueError, match="mysql"):
+        Database("mysql://localhost/swell")

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from orchestrator.contracts.messages import StepMessage
+from server.ingest.verify import step_findings
+from tests.server.factories import metric, step_message
+
+
+def changed(path: str, value: Any) -> StepMessage:
+    """A right step with one value replaced, by its dotted path."""
+    fields = step_message(0, lengths=(5, 9, 70, 12)).model_dump()
+    here: Any = fields
+    *parents, last = (int(part) if part.isdigit() else part for part in path.split("."))
+    for part in parents:
+        here[part] = here[part] if not isinstance(here[part], tuple) else list(here[part])
+        here = here[part]
+    here[last] = value
+    return StepMessage.model_validate(fields)
+
+
+@settings(deadline=None)  # times say little on shared machines
+@given(st.lists(st.integers(1, 100), min_size=1, max_size=24))
+def test_what_the_scheduler_makes_is_right(lengths: list[int]) -> None:
+    assert step_findings(step_message(0, lengths=lengths)) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "pointer"),
+    [
+        ("global_batch_size", 5, "/global_batch_size"),
+        ("num_prompts", 3, "/num_prompts"),
+        ("num_rollouts", 3, "/num_rollouts"),
+        ("num_tokens", 1, "/num_tokens"),
+        ("num_loss_tokens", 1, "/num_loss_tokens"),
+        ("num_microbatches", 9, "/num_microbatches"),
+        ("num_dummies", 9, "/num_dummies"),
+        ("num_over_cap", 0, "/num_over_cap"),
+        ("schedule.certificate_sha256", "0" * 64, "/schedule/certificate_sha256"),
+        ("schedule.samples.weight.0", "1/3", "/schedule/samples/weight"),
+        ("schedule.samples.weight", ("0",) * 4, "/schedule/samples/weight"),
+        ("schedule.samples.sample_id.0", "s0.1", "/schedule/samples/sample_id"),
+        ("schedule.samples.num_loss_tokens.0", 6, "/schedule/samples/num_loss_tokens/0"),
+        ("schedule.micro_batches", (((0, 1),), ((2, 4),)), "/schedule/micro_batches"),
+        ("schedule.micro_batches", (((0, 1, 2, 3),), ()), "/schedule/micro_batches"),
+        ("schedule.micro_batches", (), "/schedule/micro_batches"),
+        ("schedule.micro_batches", ((), ()), "/schedule/micro_batches"),
+        ("schedule.predicted_cost", ((), ()), "/schedule/predicted_cost"),
+        ("schedule.measured_s", ((1.0,),), "/schedule/measured_s"),
+        ("schedule.sample_cost", (1.0,), "/schedule/sample_cost"),
+        ("schedule.token_cap", 20, "/schedule/micro_batches"),
+        ("policy_version", 2**53, "/policy_version"),
+        ("lr_position_before", 99, "/lr_position_after"),
+        ("started_at", "2026-01-02T00:00:00Z", "/ended_at"),
+        ("metrics", {"lr": metric(1.0)}, "/metrics/lr"),
+        ("metrics", {"a/b": {"value": None, "weight": 1.0, "reduction": "mean"}}, "/metrics/a~1b/value"),
+        ("metrics", {"m": {"value": 1.0, "weight": 0.0, "reduction": "mean"}}, "/metrics/m/weight"),
+    ],
+)
+def test_a_contradiction_is_found_where_it_is(path: str, value: Any, pointer: str) -> None:
+    assert pointer in [found for found, _ in step_findings(changed(path, value))]
+
+
+def test_a_step_without_loss_tokens_weighs_nothing_and_is_right() -> None:
+    skipped = step_message(0, lengths=(3,), status="skipped:no_signal").model_dump()
+    samples = skipped["schedule"]["samples"]
+    samples |= {"num_loss_tokens": (0,), "weight": ("0",)}
+    skipped["num_loss_tokens"] = 0
+    found = step_findings(StepMessage.model_validate(skipped))
+    assert [pointer for pointer, _ in found] == ["/schedule/certificate_sha256"]  # of the weights before

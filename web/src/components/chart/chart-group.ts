@@ -20,17 +20,18 @@ let groups = 0;
 export class ChartGroup {
   /** Key under which the charts' cursors are in step. */
   readonly key: string;
-  xKind: XKind = "step";
-  isLive = false;
+  private kind: XKind;
+  private mayGrow = false;
   private zoom: XRange | null = null;
-  private domain: XRange | null = null;
+  private known: XRange | null = null;
   private cursorX: number | null = null;
   private members = new Set<GroupMember>();
   private dirty = new Set<GroupMember>();
   private frame = 0;
   private cursorListeners = new Set<(x: number | null) => void>();
 
-  constructor() {
+  constructor(kind: XKind = "step") {
+    this.kind = kind;
     groups += 1;
     this.key = `charts-${groups}`;
   }
@@ -65,11 +66,39 @@ export class ChartGroup {
     }
   }
 
+  /** What the x axis counts. The domain of another axis means nothing on this one. */
+  setXKind(kind: XKind): void {
+    if (kind === this.kind) return;
+    this.kind = kind;
+    this.known = null;
+    this.setCursor(null);
+    this.invalidateAll();
+  }
+
+  get xKind(): XKind {
+    return this.kind;
+  }
+
+  /** Whether more points may come. */
+  setLive(isLive: boolean): void {
+    if (isLive === this.mayGrow) return;
+    this.mayGrow = isLive;
+    this.invalidateAll();
+  }
+
+  get isLive(): boolean {
+    return this.mayGrow;
+  }
+
   /** All x there are; `null` while nothing is known. Charts with fewer points keep the same axis. */
   setDomain(domain: XRange | null): void {
-    if (domain?.from === this.domain?.from && domain?.to === this.domain?.to) return;
-    this.domain = domain;
+    if (domain?.from === this.known?.from && domain?.to === this.known?.to) return;
+    this.known = domain;
     if (this.zoom === null) this.invalidateAll();
+  }
+
+  get domain(): XRange | null {
+    return this.known;
   }
 
   setZoom(zoom: XRange | null): void {
@@ -85,10 +114,10 @@ export class ChartGroup {
   /** The x axis as drawn. */
   range(): XRange {
     if (this.zoom) return this.zoom;
-    if (!this.domain) return { from: 0, to: 1 };
-    const { from, to } = this.domain;
+    if (!this.known) return { from: 0, to: 1 };
+    const { from, to } = this.known;
     const span = to > from ? to - from : 1;
-    return { from, to: this.isLive ? from + span / (1 - LIVE_MARGIN) : from + span };
+    return { from, to: this.mayGrow ? from + span / (1 - LIVE_MARGIN) : from + span };
   }
 
   /** The x under the cursor, in every chart at once; `null` without a cursor. */

@@ -33,7 +33,7 @@ export function ChartTable({ config, group, label, onClose, className }: ChartTa
         Back to the chart
       </Button>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
-      <div className={styles.scroll} tabIndex={0} role="region" aria-label={`${label}, table`}>
+      <section className={styles.scroll} tabIndex={0} aria-label={`${label}, table`}>
         <table>
           <caption className="sr-only">{label}</caption>
           <thead>
@@ -65,7 +65,7 @@ export function ChartTable({ config, group, label, onClose, className }: ChartTa
             ))}
           </tbody>
         </table>
-      </div>
+      </section>
     </div>
   );
 }

@@ -45,16 +45,23 @@ export function Chart(props: ChartProps) {
   };
 
   if (showsTable) {
-    return <ChartTable config={config} group={group} label={label} onClose={props.onToggleTable} className={className} />;
+    return (
+      <ChartTable
+        config={config}
+        group={group}
+        label={label}
+        onClose={props.onToggleTable}
+        className={className}
+      />
+    );
   }
   return (
     <div className={classNames(styles.chart, className)}>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys move the cursor through the picture */}
       <div
         ref={root}
         className={styles.plot}
         role="img"
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: the reason above
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys move the cursor through the picture
         tabIndex={0}
         onKeyDown={onKeyDown}
         onFocus={(event) => event.currentTarget.setAttribute("aria-label", sentence(config, label))}
@@ -83,7 +90,9 @@ function cursorSentence(group: ChartGroup, config: PlotConfig): string {
   const first = config.lines[0];
   const at = first && x !== null ? readingNear(first.track, x) : null;
   if (!at) return "";
-  const values = config.lines.map(({ track, label }) => `${label} ${readingText(track.name, readingNear(track, x))}`);
+  const values = config.lines.map(
+    ({ track, label }) => `${label} ${readingText(track.name, readingNear(track, x))}`,
+  );
   return `${stepsText(at)}: ${values.join(", ")}`;
 }
 

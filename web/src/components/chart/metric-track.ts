@@ -106,6 +106,8 @@ export class MetricTrack {
   sampled = false;
   /** Points that came live since the last history. */
   tail = 0;
+  /** Attempts of the line by their first step, ascending. */
+  attempts: { from: number; attempt: number }[] = [];
   /** Newest attempt and step seen, measured or not: what a live point has to be behind. */
   attempt = 0;
   lastStep = -1;
@@ -133,6 +135,7 @@ export class MetricTrack {
     this.total = current.reduce((sum, { total }) => sum + total, 0);
     this.sampled = current.some(({ sampled }) => sampled);
     this.tail = 0;
+    this.attempts = current.map((one) => ({ from: firstStep(one), attempt: one.attempt }));
     this.attempt = Math.max(0, ...series.map(({ attempt }) => attempt));
     this.lastStep = this.columns.lastStep[this.columns.lastStep.length - 1] ?? -1;
     this.notify();
@@ -145,7 +148,10 @@ export class MetricTrack {
     push(this.columns, { x: point.x, step: point.step, lastStep: point.step, value });
     if (typeof point.value === "string") this.marks.push({ x: point.x, step: point.step, kind: point.value });
     this.lastStep = point.step;
-    this.attempt = Math.max(this.attempt, point.attempt);
+    if (point.attempt > this.attempt) {
+      this.attempts.push({ from: point.step, attempt: point.attempt });
+      this.attempt = point.attempt;
+    }
     this.total += 1;
     this.tail += 1;
     this.notify();
@@ -154,6 +160,11 @@ export class MetricTrack {
   /** Index of the point nearest to x, or null when there is none. */
   indexAt(x: number): number | null {
     return nearestIndex(this.columns.x, x);
+  }
+
+  /** The attempt that a step of the line is from; null when it is not known. */
+  attemptAt(step: number): number | null {
+    return this.attempts.findLast(({ from }) => from <= step)?.attempt ?? null;
   }
 
   /** Steps of the longest bucket; 1 when all points are drawn. */

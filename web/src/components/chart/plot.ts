@@ -32,7 +32,16 @@ import {
   type Side,
 } from "./plot-config";
 import { plotEnds } from "./plot-scale";
-import { type Cell, type Extent, extent, joinColumns, lonePoints, positiveOnly, smooth, union } from "./series-math";
+import {
+  type Cell,
+  type Extent,
+  extent,
+  joinColumns,
+  lonePoints,
+  positiveOnly,
+  smooth,
+  union,
+} from "./series-math";
 import { type ChartTheme, chartTheme, onThemeChange } from "./theme";
 import { logLabels, valueLabels } from "./tick-labels";
 import type { Axis } from "./ticks";

@@ -79,12 +79,21 @@ export function trackSentence(track: MetricTrack, label: string): string {
   if (last === null) return `${label}: no points yet.`;
   const oddities = [
     nonFiniteText(track),
-    ...track.old.map(({ attempt, columns }) => `attempt ${attempt} superseded from step ${formatInteger(columns.step[0] ?? 0)}`),
+    ...track.old.map(
+      ({ attempt, columns }) =>
+        `attempt ${attempt} superseded from step ${formatInteger(columns.step[0] ?? 0)}`,
+    ),
   ].filter((text) => text !== "");
   const rest = oddities.length > 0 ? ` ${oddities.join("; ")}.` : "";
   if (finite.length === 0) return `${label}: no finite value in ${formatInteger(track.total)} points.${rest}`;
-  const low = track.columns.low.reduce<number>((least, value) => Math.min(least, value ?? least), Number.POSITIVE_INFINITY);
-  const high = track.columns.high.reduce<number>((most, value) => Math.max(most, value ?? most), Number.NEGATIVE_INFINITY);
+  const low = track.columns.low.reduce<number>(
+    (least, value) => Math.min(least, value ?? least),
+    Number.POSITIVE_INFINITY,
+  );
+  const high = track.columns.high.reduce<number>(
+    (most, value) => Math.max(most, value ?? most),
+    Number.NEGATIVE_INFINITY,
+  );
   return (
     `${label}: ${formatMetric(name, last.value)} at step ${formatInteger(last.lastStep)}, ` +
     `from ${formatMetric(name, low)} to ${formatMetric(name, high)}, ${trendOf(finite)}.${rest}`

@@ -1,12 +1,159 @@
-import type { RunSearch } from "./run-search";
+/** The overview of a run: the hero chart, then every metric, all over one x axis and under one cursor. */
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useCallback, useEffect, useMemo, useRef } from "react";
+import { catalogueOptions } from "@/api/history";
+import { problemSentence } from "@/api/problem";
+import { runOptions } from "@/api/runs";
+import { isOver } from "@/api/types";
+import { Button } from "@/components/button";
+import type { XRange } from "@/components/chart/chart-group";
+import type { PlotView } from "@/components/chart/plot-config";
+import { zoomed } from "@/components/chart/zoom";
+import { EmptyState } from "@/components/empty-state";
+import { ProblemPanel } from "@/components/problem-panel";
+import { useShortcuts } from "@/lib/shortcuts";
+import { HeroChart } from "./hero-chart";
+import { MetricGrid } from "./metric-grid";
+import { arrange, findMetrics, type MetricGroup } from "./metric-groups";
+import { OverviewToolbar } from "./overview-toolbar";
+import type { RunSearch, RunSearchPatch } from "./run-search";
+import { type RunCharts, useRunCharts } from "./use-run-history";
 
 export interface RunPageProps {
   runId: string;
   search: RunSearch;
   /** Merges into the URL without a new history entry; `undefined` removes a key. */
-  setSearch: (patch: { [K in keyof RunSearch]?: RunSearch[K] | undefined }) => void;
+  setSearch: (patch: RunSearchPatch) => void;
 }
 
-export function RunPage({ runId }: RunPageProps) {
-  return <p>{runId}</p>;
+export function RunPage({ runId, search, setSearch }: RunPageProps) {
+  const { data: run } = useQuery(runOptions(runId));
+  const range = useRange(search);
+  const charts = useRunCharts(runId, search.x ?? "step", range, run !== undefined && !isOver(run.state));
+  const view = usePlotView(search);
+  const find = useRef<HTMLInputElement>(null);
+  const navigate = useNavigate();
+  const onOpenStep = useCallback(
+    (step: number) => void navigate({ to: "/runs/$runId/schedule", params: { runId }, search: { step } }),
+    [navigate, runId],
+  );
+  const onZoom = useCallback((to: XRange | null) => setSearch({ from: to?.from, to: to?.to }), [setSearch]);
+  useOverviewKeys({ search, setSearch, charts, onZoom, find });
+  const panel = { charts, view, onZoom, onOpenStep };
+  return (
+    <>
+      <OverviewToolbar
+        search={search}
+        setSearch={setSearch}
+        group={charts.group}
+        batch={charts.batch}
+        findRef={find}
+      />
+      <HeroChart runId={runId} {...panel} />
+      <Metrics runId={runId} search={search} setSearch={setSearch} {...panel} />
+    </>
+  );
+}
+
+function useRange({ from, to }: RunSearch): XRange | null {
+  return useMemo(() => (from === undefined || to === undefined ? null : { from, to }), [from, to]);
+}
+
+function usePlotView({ log, bands, old, smooth }: RunSearch): PlotView {
+  return useMemo(
+    () => ({ log: log === true, bands: bands !== false, old: old !== false, smoothing: smooth ?? 0 }),
+    [log, bands, old, smooth],
+  );
+}
+
+interface Keys {
+  search: RunSearch;
+  setSearch: (patch: RunSearchPatch) => void;
+  charts: RunCharts;
+  onZoom: (range: XRange | null) => void;
+  find: React.RefObject<HTMLInputElement | null>;
+}
+
+function useOverviewKeys({ search, setSearch, charts, onZoom, find }: Keys): void {
+  const zoomBy = (factor: number) => {
+    const { group } = charts;
+    if (group.domain) onZoom(zoomed(group.range(), group.domain, group.cursor, factor));
+  };
+  useShortcuts({
+    f: () => find.current?.focus(),
+    b: () => setSearch({ bands: search.bands === false }),
+    o: () => setSearch({ old: search.old === false }),
+    y: () => setSearch({ log: !search.log }),
+    "+": () => zoomBy(0.5),
+    "=": () => zoomBy(0.5),
+    "-": () => zoomBy(2),
+    "0": () => onZoom(null),
+  });
+}
+
+interface MetricsProps {
+  runId: string;
+  search: RunSearch;
+  setSearch: (patch: RunSearchPatch) => void;
+  charts: RunCharts;
+  view: PlotView;
+  onZoom: (range: XRange | null) => void;
+  onOpenStep: (step: number) => void;
+}
+
+const RETRY_S = 5;
+
+function Metrics({ runId, search, setSearch, ...panel }: MetricsProps) {
+  const { data, error, refetch } = useQuery(catalogueOptions(runId));
+  const names = useMemo(() => data?.items.map(({ name }) => name) ?? [], [data]);
+  useNewNames(runId, panel.charts, names);
+  const query = search.find ?? "";
+  const found = useMemo(() => findMetrics(names, query), [names, query]);
+  const arrangement = useMemo(() => arrange(found), [found]);
+  const toggled = search.toggled ?? [];
+  // Who looks for a metric wants to see it, whatever group it is in.
+  const isOpen = (group: MetricGroup) =>
+    query !== "" || group.opensByDefault !== toggled.includes(group.name);
+  const onToggle = ({ name }: MetricGroup) =>
+    setSearch({
+      toggled: toggled.includes(name) ? toggled.filter((one) => one !== name) : [...toggled, name],
+    });
+
+  if (error && names.length === 0) {
+    return (
+      <ProblemPanel
+        title="The metrics did not load"
+        detail={problemSentence(error)}
+        onRetry={refetch}
+        retryAfterS={RETRY_S}
+      />
+    );
+  }
+  if (query !== "" && found.length === 0 && names.length > 0) {
+    return (
+      <EmptyState
+        title="No metric matches"
+        actions={<Button onClick={() => setSearch({ find: undefined })}>Clear filter</Button>}
+      >
+        No name contains “<bdi>{query}</bdi>”. This filter hides {names.length} metrics.
+      </EmptyState>
+    );
+  }
+  return <MetricGrid arrangement={arrangement} isOpen={isOpen} onToggle={onToggle} {...panel} />;
+}
+
+/** A metric that a frame brings for the first time is added to the list. */
+function useNewNames(runId: string, { history }: RunCharts, names: readonly string[]): void {
+  const queryClient = useQueryClient();
+  useEffect(() => {
+    const known = new Set(names);
+    return history.onFrame((frame) => {
+      const isNew = (name: string) =>
+        !known.has(name) && frame.metrics[name]?.some((value) => value !== null);
+      if (!Object.keys(frame.metrics).some(isNew)) return;
+      for (const name of Object.keys(frame.metrics)) known.add(name);
+      void queryClient.invalidateQueries({ queryKey: catalogueOptions(runId).queryKey });
+    });
+  }, [queryClient, runId, history, names]);
 }

@@ -1,9 +1,45 @@
 /** What of the overview's view lives in the URL. Parsed by the router; unknown or bad values fall away. */
+export const X_AXES = ["step", "samples", "tokens", "time", "relative"] as const;
+
 export interface RunSearch {
-  x?: "step" | "samples" | "tokens" | "time" | "relative";
+  x?: (typeof X_AXES)[number];
+  log?: boolean;
+  /** False: without bands of min to max. */
+  bands?: boolean;
+  /** False: without superseded attempts. */
+  old?: boolean;
+  /** What the average keeps of itself per step, 0 < smooth < 1. */
+  smooth?: number;
+  /** Ends of the zoomed range on the x axis; both or none. */
+  from?: number;
+  to?: number;
+  /** Find a metric. */
+  find?: string;
+  /** Groups that are not as they are by default: closed ones that were opened, open ones that were closed. */
+  toggled?: string[];
 }
 
+export type RunSearchPatch = { [K in keyof RunSearch]?: RunSearch[K] | undefined };
+
+const MAX_SMOOTH = 0.99;
+
 export function parseRunSearch(raw: Record<string, unknown>): RunSearch {
-  const x = ["step", "samples", "tokens", "time", "relative"].find((axis) => axis === raw.x);
-  return x === undefined ? {} : { x: x as NonNullable<RunSearch["x"]> };
+  const x = X_AXES.find((axis) => axis === raw.x);
+  const smooth = finite(raw.smooth);
+  const [from, to] = [finite(raw.from), finite(raw.to)];
+  const toggled = Array.isArray(raw.toggled) ? raw.toggled.filter((name) => typeof name === "string") : [];
+  return {
+    ...(x !== undefined && x !== "step" && { x }),
+    ...(raw.log === true && { log: true }),
+    ...(raw.bands === false && { bands: false }),
+    ...(raw.old === false && { old: false }),
+    ...(smooth !== null && smooth > 0 && { smooth: Math.min(smooth, MAX_SMOOTH) }),
+    ...(from !== null && to !== null && from < to && { from, to }),
+    ...(typeof raw.find === "string" && raw.find !== "" && { find: raw.find }),
+    ...(toggled.length > 0 && { toggled }),
+  };
+}
+
+function finite(value: unknown): number | null {
+  return typeof value === "number" && Number.isFinite(value) ? value : null;
 }

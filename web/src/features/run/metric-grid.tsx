@@ -1,0 +1,124 @@
+/** The panels: pinned metrics, then groups by prefix. A closed group is one line with a count. */
+import { useId, useSyncExternalStore } from "react";
+import { sampledCounts } from "@/components/chart/metric-track";
+import { useCursor } from "@/components/chart/use-cursor";
+import { xInWords } from "@/components/chart/x-labels";
+import { Icon } from "@/components/icon";
+import { formatInteger } from "@/lib/numbers";
+import styles from "./metric-grid.module.css";
+import type { Arrangement, MetricGroup } from "./metric-groups";
+import { MetricPanel, type MetricPanelProps } from "./metric-panel";
+import type { RunCharts } from "./use-run-history";
+
+export interface MetricGridProps extends Omit<MetricPanelProps, "name"> {
+  arrangement: Arrangement;
+  isOpen: (group: MetricGroup) => boolean;
+  onToggle: (group: MetricGroup) => void;
+}
+
+export function MetricGrid({ arrangement, isOpen, onToggle, ...panel }: MetricGridProps) {
+  const open = arrangement.groups.filter(isOpen);
+  const closed = arrangement.groups.filter((group) => !isOpen(group));
+  return (
+    <>
+      {arrangement.pinned.length > 0 && <Pinned names={arrangement.pinned} {...panel} />}
+      {open.map((group) => (
+        <OpenGroup key={group.name} group={group} onToggle={onToggle} {...panel} />
+      ))}
+      {closed.length > 0 && (
+        <div className={styles.closed}>
+          {closed.map((group) => (
+            <h2 key={group.name}>
+              <button type="button" aria-expanded="false" onClick={() => onToggle(group)}>
+                <Icon name="right" />
+                {group.name} <small>{formatInteger(group.metrics.length)}</small>
+              </button>
+            </h2>
+          ))}
+        </div>
+      )}
+    </>
+  );
+}
+
+type PanelProps = Omit<MetricPanelProps, "name">;
+
+function Pinned({ names, ...panel }: PanelProps & { names: string[] }) {
+  const id = useId();
+  return (
+    <section className={styles.group} aria-labelledby={id}>
+      <div className={styles.head}>
+        <h2 id={id}>
+          <Icon name="pin" />
+          Pinned <small>{formatInteger(names.length)}</small>
+        </h2>
+        <CursorNote charts={panel.charts} />
+      </div>
+      <div className={styles.grid}>
+        {names.map((name) => (
+          <MetricPanel key={name} name={name} {...panel} />
+        ))}
+      </div>
+    </section>
+  );
+}
+
+function OpenGroup({
+  group,
+  onToggle,
+  ...panel
+}: PanelProps & { group: MetricGroup; onToggle: (group: MetricGroup) => void }) {
+  const id = useId();
+  return (
+    <section className={styles.group} aria-labelledby={id}>
+      <div className={styles.head}>
+        <h2>
+          <button type="button" id={id} aria-expanded="true" onClick={() => onToggle(group)}>
+            <Icon name="down" />
+            {group.name} <small>{formatInteger(group.metrics.length)}</small>
+          </button>
+        </h2>
+        <SampledNote names={group.metrics} charts={panel.charts} />
+      </div>
+      <div className={styles.grid}>
+        {group.metrics.map((name) => (
+          <MetricPanel key={name} name={name} {...panel} />
+        ))}
+      </div>
+    </section>
+  );
+}
+
+/** Which step the values in the heads are from. */
+function CursorNote({ charts }: { charts: RunCharts }) {
+  const x = useCursor(charts.group);
+  if (x === null) return <span className={styles.note}>newest values</span>;
+  const preposition = charts.group.xKind === "relative" ? "after" : "at";
+  return (
+    <span className={styles.note}>
+      values {preposition} {xInWords(charts.group.xKind, x, new Date())}
+    </span>
+  );
+}
+
+/** Told once for a group: its panels share the x axis and the number of points. The sparsest drawing counts. */
+function SampledNote({ names, charts }: { names: string[]; charts: RunCharts }) {
+  const { history, batch } = charts;
+  const text = useSyncExternalStore(
+    (listener) => {
+      const stops = [history.onState(listener), batch.onChange(listener)];
+      return () => {
+        for (const stop of stops) stop();
+      };
+    },
+    () => {
+      const counts = names.flatMap((name) => {
+        const track = history.trackOf(name);
+        return track ? [sampledCounts(track) ?? []].flat() : [];
+      });
+      const most = counts.sort((a, b) => b.total - a.total)[0];
+      return most ? `sampled: ${formatInteger(most.shown)} of ${formatInteger(most.total)}` : "";
+    },
+  );
+  return <span className={styles.note}>{text}</span>;
+}

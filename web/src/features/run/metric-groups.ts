@@ -1,0 +1,65 @@
+/** Which metrics stand where on the overview: pinned ones first, then groups by prefix. Pure. */
+
+export const BATCH_SIZE = "global_batch_size";
+export const LOSS = "train/loss";
+export const IDLE = "measured_idle_frac";
+export const IDLE_BOUND = "idle_bound_frac";
+export const MICRO_BATCHES = "num_microbatches";
+export const DUMMIES = "num_dummies";
+export const LR = "train/lr";
+
+/** The hero shows these itself. */
+const HERO = [BATCH_SIZE, LOSS];
+const PINNED = ["reward/mean", IDLE, "train/grad_norm", LR];
+/** Groups that say whether the run goes well, in this order; they are open. The others follow by name, closed. */
+const OPEN = ["reward", "train", "rollout", "eval"];
+/** The step's own columns have no prefix. */
+const STEP_GROUP = "step";
+
+export interface MetricGroup {
+  name: string;
+  metrics: string[];
+  opensByDefault: boolean;
+}
+
+export interface Arrangement {
+  pinned: string[];
+  groups: MetricGroup[];
+}
+
+export function prefixOf(name: string): string {
+  const slash = name.indexOf("/");
+  return slash > 0 ? name.slice(0, slash) : STEP_GROUP;
+}
+
+/** `names` come from the catalogue; a metric stands in one place only. */
+export function arrange(names: readonly string[]): Arrangement {
+  const pinned = PINNED.filter((name) => names.includes(name));
+  const byPrefix = new Map<string, string[]>();
+  for (const name of names) {
+    if (HERO.includes(name) || pinned.includes(name)) continue;
+    const prefix = prefixOf(name);
+    byPrefix.set(prefix, [...(byPrefix.get(prefix) ?? []), name]);
+  }
+  const groups = [...byPrefix].map(([name, metrics]) => ({
+    name,
+    metrics,
+    opensByDefault: OPEN.includes(name),
+  }));
+  return {
+    pinned,
+    groups: groups.sort((a, b) => rank(a.name) - rank(b.name) || a.name.localeCompare(b.name)),
+  };
+}
+
+function rank(group: string): number {
+  const place = OPEN.indexOf(group);
+  if (place >= 0) return place;
+  return group === STEP_GROUP ? OPEN.length + 1 : OPEN.length;
+}
+
+/** Names that hold every word of the query, in any order. */
+export function findMetrics(names: readonly string[], query: string): string[] {
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  return names.filter((name) => words.every((word) => name.toLowerCase().includes(word)));
+}

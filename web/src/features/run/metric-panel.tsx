@@ -1,0 +1,115 @@
+/** One metric: its name, the value under the cursor, and its line. */
+import { useCallback, useId, useMemo, useState } from "react";
+import { problemSentence } from "@/api/problem";
+import { Button } from "@/components/button";
+import { Chart } from "@/components/chart/chart";
+import type { XRange } from "@/components/chart/chart-group";
+import { CursorValue } from "@/components/chart/cursor-value";
+import { PLAIN_AXIS, type PlotConfig, type PlotLine, type PlotView } from "@/components/chart/plot-config";
+import type { Reading } from "@/components/chart/readings";
+import { WhenNear } from "@/components/chart/when-near";
+import { Icon } from "@/components/icon";
+import { formatInteger } from "@/lib/numbers";
+import { IDLE, IDLE_BOUND } from "./metric-groups";
+import styles from "./metric-panel.module.css";
+import { isFraction, metricText, startsAtZero } from "./metric-text";
+import { type RunCharts, useTrackState } from "./use-run-history";
+import { useTrackFacts } from "./use-track-facts";
+
+/** About one point for each pixel and a half of the widest panel. */
+export const PANEL_POINTS = 300;
+
+export interface MetricPanelProps {
+  name: string;
+  charts: RunCharts;
+  view: PlotView;
+  onZoom: (range: XRange | null) => void;
+  onOpenStep: (step: number) => void;
+}
+
+export function MetricPanel(props: MetricPanelProps) {
+  const title = useId();
+  const slash = props.name.indexOf("/") + 1;
+  return (
+    <section className={styles.panel} aria-labelledby={title}>
+      <WhenNear className={styles.place}>
+        <PanelContent {...props}>
+          <h3 id={title} className={styles.name} title={props.name}>
+            {slash > 0 && <span className={styles.prefix}>{props.name.slice(0, slash)}</span>}
+            {props.name.slice(slash)}
+          </h3>
+        </PanelContent>
+      </WhenNear>
+    </section>
+  );
+}
+
+function PanelContent(props: MetricPanelProps & { children: React.ReactNode }) {
+  const { name, charts, view, children } = props;
+  const { history, group } = charts;
+  const lines = usePanelLines(name, charts);
+  const track = (lines[0] as PlotLine).track;
+  const [showsTable, setShowsTable] = useState(false);
+  const [hidden, setHidden] = useState(0);
+  const state = useTrackState(history, name);
+  const facts = useTrackFacts(track);
+  const format = useCallback((reading: Reading) => metricText(name, reading.value), [name]);
+  const config = useMemo((): PlotConfig => {
+    const axis = { ...PLAIN_AXIS, fromZero: startsAtZero(name), percent: isFraction(name) };
+    return { lines, left: axis, right: null, view, labelsOld: false };
+  }, [name, lines, view]);
+  return (
+    <>
+      <div className={styles.head}>
+        {children}
+        {lines.length > 1 && (
+          <span className={styles.bound}>
+            <i className={styles.keyBound} />
+            lower bound
+          </span>
+        )}
+        {hidden > 0 && <span className={styles.note}>log: {formatInteger(hidden)} points ≤ 0 hidden</span>}
+        {facts.nonFinite && (
+          <span className={styles.nonFinite}>
+            <Icon name="cross" size={12} />
+            {facts.nonFinite}
+          </span>
+        )}
+        <CursorValue group={group} track={track} format={format} className={styles.value} />
+      </div>
+      {state.kind === "failed" ? (
+        <div className={styles.failed}>
+          <p>This chart did not load. {problemSentence(state.error)}</p>
+          <Button onClick={() => history.retry(name)}>Try now</Button>
+        </div>
+      ) : (
+        <Chart
+          group={group}
+          config={config}
+          label={name}
+          className={styles.plot}
+          showsTable={showsTable}
+          onToggleTable={() => setShowsTable(!showsTable)}
+          onZoom={props.onZoom}
+          onOpenStep={props.onOpenStep}
+          onStatus={(status) => setHidden(status.hidden)}
+        />
+      )}
+    </>
+  );
+}
+
+/** Idle time stands on its lower bound; every other metric stands alone. */
+function usePanelLines(name: string, { history }: RunCharts): PlotLine[] {
+  return useMemo(() => {
+    const main: PlotLine = {
+      track: history.want(name, PANEL_POINTS),
+      kind: "line",
+      side: "left",
+      label: name,
+    };
+    if (name !== IDLE) return [main];
+    const bound = history.want(IDLE_BOUND, PANEL_POINTS);
+    return [main, { track: bound, kind: "floor", side: "left", label: "lower bound" }];
+  }, [name, history]);
+}

@@ -1,0 +1,64 @@
+/** Ties a run's metrics to the live stream and to the charts of the page, for as long as the page is open. */
+import { useEffect, useMemo, useSyncExternalStore } from "react";
+import { fetchHistory } from "@/api/history";
+import { subscribeResync, subscribeSteps } from "@/api/live/frames";
+import type { XAxis } from "@/api/types";
+import { ChartGroup, type XRange } from "@/components/chart/chart-group";
+import type { MetricTrack } from "@/components/chart/metric-track";
+import { BATCH_SIZE } from "./metric-groups";
+import { RunHistory, type TrackState } from "./run-history";
+
+export const HERO_POINTS = 1000;
+
+export interface RunCharts {
+  history: RunHistory;
+  group: ChartGroup;
+  /** Every step has a batch size: its track knows the whole x axis. */
+  batch: MetricTrack;
+}
+
+export function useRunCharts(runId: string, x: XAxis, range: XRange | null, isLive: boolean): RunCharts {
+  // biome-ignore lint/correctness/useExhaustiveDependencies: x and range only begin it; setView changes them
+  const charts = useMemo((): RunCharts => {
+    const history = new RunHistory(runId, { x, range }, fetchHistory);
+    return { history, group: new ChartGroup(x), batch: history.want(BATCH_SIZE, HERO_POINTS) };
+  }, [runId]);
+  const { history, group, batch } = charts;
+
+  useEffect(() => {
+    const stops = [
+      subscribeSteps(runId, (frame) => history.receive(frame)),
+      subscribeResync(() => history.reload()),
+      history.start(),
+      history.onAxis((axis) => group.setXKind(axis)),
+      batch.onChange(() => group.setDomain(domainOf(batch, group))),
+    ];
+    return () => {
+      for (const stop of stops) stop();
+    };
+  }, [runId, history, group, batch]);
+
+  useEffect(() => {
+    group.setZoom(range);
+    history.setView({ x, range });
+  }, [history, group, x, range]);
+
+  useEffect(() => group.setLive(isLive), [group, isLive]);
+  return charts;
+}
+
+/** From the first to the newest x. While zoomed the track holds a part only, and what was known before stays. */
+function domainOf(batch: MetricTrack, group: ChartGroup): XRange | null {
+  if (group.isZoomed) return group.domain;
+  const { x, lastStep } = batch.columns;
+  const [from, to] = [x[0], x[x.length - 1]];
+  if (from === undefined || to === undefined) return null;
+  return { from, to: group.xKind === "step" ? (lastStep[lastStep.length - 1] ?? to) : to };
+}
+
+export function useTrackState(history: RunHistory, name: string): TrackState {
+  return useSyncExternalStore(
+    (listener) => history.onState(listener),
+    () => history.stateOf(name),
+  );
+}

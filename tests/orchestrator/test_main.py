@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from pathlib import Path
+
+import psutil
+import pytest
+
+from orchestrator.contracts.messages import AttemptLaunch, StepMessage
+from orchestrator.contracts.run_spec import RunSpec
+from orchestrator.main import LAUNCH_VARIABLE, failure_reason
+from tests.orchestrator.ingest_server import IngestServer, until, wish
+from tests.orchestrator.run_factories import run_spec
+from trainer.contracts.certificate import Certificate
+from trainer.contracts.schedule import StepSchedule, step_schedule_problems
+
+TAG = "SWELL_TEST_DRIVER"
+
+
+@pytest.fixture
+def server() -> Iterator[IngestServer]:
+    server = IngestServer()
+    yield server
+    server.close()
+
+
+@contextmanager
+def driver(spec: RunSpec, server: IngestServer, run_dir: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A driver on its own, without a server's Ray, its processes tagged so that what it leaves can be found."""
+    launch = AttemptLaunch(
+        run_id="run_1",
+        attempt=1,
+        spec=spec,
+        server_url=server.url,
+        ingest_token="secret",
+        run_dir=str(run_dir),
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "RAY_ADDRESS"}
+    environment |= {LAUNCH_VARIABLE: launch.model_dump_json(), TAG: str(run_dir), "OMP_NUM_THREADS": "1"}
+    with (run_dir / "driver.log").open("wb") as log:
+        process = subprocess.Popen([sys.executable, "-m", "orchestrator.main"], env=environment, stdout=log, stderr=log)
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.wait()
+
+
+def left_behind(run_dir: Path) -> list[int]:
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.environ().get(TAG) == str(run_dir) and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process.pid)
+        except psutil.Error:
+            continue
+    return found
+
+
+def steps_of(server: IngestServer) -> list[StepMessage]:
+    messages = [step for request in server.of("steps:batch") for step in request.body["steps"]]
+    return [StepMessage.model_validate_json(json.dumps(step)) for step in messages]
+
+
+@pytest.mark.stack
+def test_a_short_run_ends_well_with_true_records_and_nothing_left(server: IngestServer, tmp_path: Path) -> None:
+    spec = run_spec(filter={"zero_variance": "include"})
+    with driver(spec, server, tmp_path) as process:
+        assert process.wait(120) == 0, (tmp_path / "driver.log").read_text()
+    [state] = server.of("state")
+    assert state.body["outcome"] == "succeeded"
+    steps = steps_of(server)
+    assert [step.step for step in steps] == list(range(9))
+    assert [step.phase for step in steps] == ["warm_start"] * 6 + ["rl"] * 3
+    assert [step.global_batch_size for step in steps] == [4] * 6 + [16] * 3
+    for step in steps:
+        samples = step.schedule.samples
+        certificate = Certificate(
+            loss_aggregation=step.schedule.loss_aggregation,
+            sample_ids=samples.sample_id,
+            weights=tuple(map(Fraction, samples.weight)),
+        )
+        schedule = StepSchedule(micro_batches=step.schedule.micro_batches, certificate=certificate)
+        assert step_schedule_problems(schedule, lengths=samples.num_tokens, token_cap=128) == []
+        assert certificate.sha256 == step.schedule.certificate_sha256
+    assert float(steps[-1].metrics["train/log_prob_diff"].value or 0) < 1e-4
+    until(lambda: left_behind(tmp_path) == [])
+
+
+@pytest.mark.stack
+def test_a_run_that_cannot_go_on_says_why(server: IngestServer, tmp_path: Path) -> None:
+    spec = run_spec(warm_start=None, filter={"max_consecutive_empty": 2})
+    with driver(spec, server, tmp_path) as process:
+        assert process.wait(120) == 1
+    [state] = server.of("state")
+    sentence, _, trace = state.body["reason"].partition("\n\n")
+    assert state.body["outcome"] == "failed"
+    assert sentence.startswith("2 iterations in a row gave nothing to train")
+    assert "Traceback" in trace
+    until(lambda: left_behind(tmp_path) == [])
+
+
+@pytest.mark.stack
+def test_a_run_that_is_asked_to_stop_ends_after_its_step(server: IngestServer, tmp_path: Path) -> None:
+    spec = run_spec(iterations=10_000, filter={"zero_variance": "include"})
+    with driver(spec, server, tmp_path) as process:
+        until(lambda: len(steps_of(server)) >= 2, timeout_s=90)
+        server.answer = lambda request: wish("stop")
+        assert process.wait(20) == 0
+    assert server.of("state")[0].body["outcome"] == "stopped"
+    until(lambda: left_behind(tmp_path) == [])
+
+
+@pytest.mark.stack
+def test_a_driver_that_is_ended_from_outside_takes_its_actors_along(server: IngestServer, tmp_path: Path) -> None:
+    with driver(run_spec(iterations=10_000, filter={"zero_variance": "include"}), server, tmp_path) as process:
+        until(lambda: len(steps_of(server)) >= 1, timeout_s=90)
+        process.send_signal(signal.SIGTERM)
+        process.wait(20)
+    until(lambda: left_behind(tmp_path) == [], timeout_s=30)
+
+
+def test_a_reason_begins_with_the_cause_and_stays_within_its_limit() -> None:
+    try:
+        raise ValueError("first cause\nmore " + "x" * 50_000)
+    except ValueError as error:
+        reason = failure_reason(error)
+    assert reason.startswith("first cause\n\n")
+    assert len(reason) <= 10_000
+    assert failure_reason(KeyError()).startswith("KeyError\n\n")

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from orchestrator.contracts.messages import StepMessage
+from orchestrator.step_message import RolloutCounts, metric_message, step_message
+from tests.orchestrator.run_factories import AT, small_step, trained_step
+from trainer.contracts.metric import Metric, Reduction, last, mean
+
+
+def test_a_message_comes_back_from_json_unchanged() -> None:
+    message = small_step(3)
+    assert StepMessage.model_validate_json(message.model_dump_json()) == message
+
+
+def test_counts_agree_with_the_schedule() -> None:
+    message = step_message(
+        trained_step(num_samples=5),
+        started_at=AT,
+        seconds=2.0,
+        metrics={},
+        counts=RolloutCounts(num_generated=9, num_filtered=3, num_dropped=1),
+    )
+    samples = message.schedule.samples
+    assert message.global_batch_size == samples.size == 5
+    assert message.num_tokens == sum(samples.num_tokens)
+    assert message.num_loss_tokens == sum(samples.num_loss_tokens)
+    assert (message.num_generated, message.num_filtered, message.num_dropped) == (9, 3, 1)
+    assert (message.ended_at - message.started_at).total_seconds() == 2.0
+    assert sum(map(Fraction, samples.weight)) == 1
+
+
+def test_rates_weigh_by_time_so_that_their_mean_is_the_rate_of_the_whole() -> None:
+    fast = step_message(trained_step(), started_at=AT, seconds=1.0, metrics={}).metrics["perf/tokens_per_s"]
+    slow = step_message(trained_step(), started_at=AT, seconds=3.0, metrics={}).metrics["perf/tokens_per_s"]
+    assert isinstance(fast.value, float)
+    assert isinstance(slow.value, float)
+    num_tokens = trained_step().num_tokens
+    assert fast.value * fast.weight + slow.value * slow.weight == pytest.approx(2 * num_tokens)
+
+
+def test_the_idle_share_is_that_of_the_measured_times() -> None:
+    trained = trained_step()
+    shape = [len(rank) for rank in trained.schedule.micro_batches]
+    measured = tuple((3.0,) * count if rank == 0 else (1.0,) * count for rank, count in enumerate(shape))
+    trained = replace(trained, record=replace(trained.record, micro_batch_s=measured))
+    message = step_message(trained, started_at=AT, seconds=1.0, metrics={})
+    assert message.measured_idle_frac == pytest.approx(1 - 4 / 6)
+    assert message.metrics["perf/idle_frac"].value == pytest.approx(message.measured_idle_frac)
+
+
+def test_metrics_given_with_the_step_join_those_of_the_trainer() -> None:
+    message = step_message(trained_step(), started_at=AT, seconds=1.0, metrics={"reward/mean": mean(3, 4)})
+    assert message.metrics["reward/mean"].value == 0.75
+    assert {"train/loss", "perf/step_s", "perf/train_s"} <= message.metrics.keys()
+
+
+@pytest.mark.parametrize(
+    ("metric", "value", "weight"),
+    [
+        (mean(1.0, 4), 0.25, 4),
+        (mean(0.0, 0), None, 0),
+        (mean(math.nan, 1), "NaN", 1),
+        (last(math.inf), "Infinity", 1),
+        (Metric(reduction=Reduction.MIN, total=-math.inf), "-Infinity", 1),
+    ],
+)
+def test_every_value_of_a_metric_has_a_place_in_json(metric: Metric, value: object, weight: float) -> None:
+    message = metric_message(metric)
+    assert (message.value, message.weight, message.reduction) == (value, weight, metric.reduction)

@@ -40,6 +40,7 @@ def serve(settings: Settings, on_ready: Callable[[], None]) -> list[str]:
     going_on = [run_id_of(job_id) for job_id in cluster.alive_jobs()]
     if not going_on:
         cluster.stop_head()
+    cluster.close()
     return going_on
 
 

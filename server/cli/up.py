@@ -154,6 +154,7 @@ def _end_head(home: Path, *, force: bool) -> bool:
     head = RayHead(HeadSettings(home=home))
     cluster = LocalCluster(head)
     alive = cluster.alive_jobs()
+    cluster.close()
     if alive and not force:
         raise _still_active([run_id_of(job_id) for job_id in alive])
     was_there = head.current() is not None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import sys
 import threading
-from contextlib import closing
 
 from server.supervisor import processes
 from server.supervisor.job_reason import ended_reason
@@ -27,6 +26,8 @@ class LocalCluster:
 
     def __init__(self, head: RayHead) -> None:
         self._head = head
+        # Kept between rounds: a new client reads its certificates anew, which costs more than all it asks.
+        self._jobs: tuple[str, JobClient] | None = None
 
     def clear_remains(self) -> None:
         """End what a dead head has left behind."""
@@ -39,18 +40,17 @@ class LocalCluster:
 
     def submit(self, job_id: str, launch_json: str, give_up: threading.Event) -> None:
         """Start a driver. Raises HeadError or JobError; repeating it is harmless."""
-        with self._client(self._head.ensure(give_up)) as client:
-            client.submit(
-                job_id,
-                entrypoint=f'"{sys.executable}" -m orchestrator.main',
-                environment={
-                    "SWELL_ATTEMPT": launch_json,
-                    JOB_TAG: job_id,
-                    # More threads than cores make all processes of a run crawl.
-                    "OMP_NUM_THREADS": "1",
-                    **self._head.environment(),
-                },
-            )
+        self._client(self._head.ensure(give_up)).submit(
+            job_id,
+            entrypoint=f'"{sys.executable}" -m orchestrator.main',
+            environment={
+                "SWELL_ATTEMPT": launch_json,
+                JOB_TAG: job_id,
+                # More threads than cores make all processes of a run crawl.
+                "OMP_NUM_THREADS": "1",
+                **self._head.environment(),
+            },
+        )
 
     def look(self, job_id: str) -> JobView:
         """What is known of a job now."""
@@ -58,8 +58,7 @@ class LocalCluster:
         if record is None:
             return self._not_alive(job_id, JobState.ABSENT, _HEAD_GONE)
         try:
-            with self._client(record) as client:
-                job = client.get(job_id)
+            job = self._client(record).get(job_id)
         except JobError as error:
             logger.warning("job %s: %s", job_id, error)
             return JobView(state=JobState.UNKNOWN, message=str(error))
@@ -75,8 +74,7 @@ class LocalCluster:
         if record is None:
             return []
         try:
-            with self._client(record) as client:
-                return client.alive()
+            return self._client(record).alive()
         except JobError as error:
             logger.warning("jobs: %s", error)
             return []
@@ -85,8 +83,7 @@ class LocalCluster:
         """Ask Ray to end a job. Raises JobError."""
         record = self._head.current()
         if record is not None:
-            with self._client(record) as client:
-                client.stop(job_id)
+            self._client(record).stop(job_id)
 
     def end_processes(self, job_id: str) -> None:
         """Kill what is left of a job."""
@@ -98,10 +95,20 @@ class LocalCluster:
 
     def stop_head(self) -> None:
         """End the head with everything that runs on it."""
+        self.close()
         self._head.stop()
 
-    def _client(self, record: HeadRecord) -> closing[JobClient]:
-        return closing(JobClient(dashboard_url=record.dashboard_url, token=self._head.token()))
+    def close(self) -> None:
+        """Let go of the head without touching it. Safe to call twice."""
+        if self._jobs is not None:
+            self._jobs[1].close()
+            self._jobs = None
+
+    def _client(self, record: HeadRecord) -> JobClient:
+        if self._jobs is None or self._jobs[0] != record.dashboard_url:
+            self.close()
+            self._jobs = record.dashboard_url, JobClient(dashboard_url=record.dashboard_url, token=self._head.token())
+        return self._jobs[1]
 
     def _not_alive(self, job_id: str, state: JobState, message: str) -> JobView:
         return JobView(state=state, message=message, has_processes=bool(processes.tagged(JOB_TAG, job_id)))

@@ -129,15 +129,6 @@ class RayHead:
             self.stop()
         raise HeadError(f"no Ray head came up in {_START_TRIES} tries; end of {self._log_path}:\n{self._log_tail()}")
 
-    def is_ready(self, record: HeadRecord) -> bool:
-        """Whether the head takes jobs."""
-        headers = {"Authorization": f"Bearer {self.token()}"}
-        try:
-            answer = httpx.get(f"{record.dashboard_url}/api/jobs/", headers=headers, timeout=5.0, trust_env=False)
-        except httpx.HTTPError:
-            return False
-        return answer.status_code == httpx.codes.OK
-
     def stop(self) -> None:
         """End the head and every process that it or its jobs started; forget it. Safe to call twice."""
         record = self.remembered()
@@ -209,11 +200,13 @@ class RayHead:
 
     def _wait_until_ready(self, record: HeadRecord, give_up: threading.Event) -> bool:
         deadline = time.monotonic() + _START_DEADLINE_S
-        while time.monotonic() < deadline and self.current() is not None:
-            if self.is_ready(record):
-                return True
-            if give_up.wait(0.2):
-                return False
+        headers = {"Authorization": f"Bearer {self.token()}"}
+        with httpx.Client(base_url=record.dashboard_url, headers=headers, timeout=5.0, trust_env=False) as http:
+            while time.monotonic() < deadline and self.current() is not None:
+                if _takes_jobs(http):
+                    return True
+                if give_up.wait(0.2):
+                    return False
         return False
 
     def _log_tail(self) -> str:
@@ -221,6 +214,13 @@ class RayHead:
             return "\n".join(self._log_path.read_text(errors="replace").splitlines()[-20:])
         except FileNotFoundError:
             return "(no log)"
+
+
+def _takes_jobs(http: httpx.Client) -> bool:
+    try:
+        return http.get("/api/jobs/").status_code == httpx.codes.OK
+    except httpx.HTTPError:
+        return False
 
 
 def _node_address() -> str:

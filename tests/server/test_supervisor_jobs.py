@@ -1,0 +1,123 @@
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import httpx
+import pytest
+
+from server.supervisor.job_reason import ended_reason
+from server.supervisor.jobs import Job, JobClient, JobError, JobStatus
+
+TRACEBACK = "Traceback (most recent call last):\n  File ...\nValueError: Job with submission_id r-1 already exists.\n."
+
+
+@contextmanager
+def client(answer: Callable[[httpx.Request], httpx.Response]) -> Iterator[JobClient]:
+    jobs = JobClient(dashboard_url="http://head", token="secret", transport=httpx.MockTransport(answer))
+    yield jobs
+    jobs.close()
+
+
+def row(status: str, message: str | None = "") -> dict[str, object]:
+    return {"submission_id": "r-1", "status": status, "message": message}
+
+
+def test_a_submit_says_all_that_ray_needs_and_who_asks() -> None:
+    seen: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(request)
+        return httpx.Response(200, json={})
+
+    with client(answer) as jobs:
+        jobs.submit("r-1", entrypoint="python -m x", environment={"A": "b"})
+    assert seen[0].headers["authorization"] == "Bearer secret"
+    assert json.loads(seen[0].content) == {
+        "submission_id": "r-1",
+        "entrypoint": "python -m x",
+        "runtime_env": {"env_vars": {"A": "b"}},
+    }
+
+
+def test_a_submit_that_is_repeated_is_no_error() -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        return (
+            httpx.Response(500, text=TRACEBACK)
+            if request.method == "POST"
+            else httpx.Response(200, json=row("RUNNING"))
+        )
+
+    with client(answer) as jobs:
+        jobs.submit("r-1", entrypoint="x", environment={})
+
+
+def test_a_submit_that_ray_refuses_tells_the_cause_and_not_the_traceback() -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        return (
+            httpx.Response(500, text="Traceback\n  File\nRuntimeError: no room\n.")
+            if request.method == "POST"
+            else httpx.Response(404)
+        )
+
+    with client(answer) as jobs, pytest.raises(JobError, match=r"job r-1: RuntimeError: no room$"):
+        jobs.submit("r-1", entrypoint="x", environment={})
+
+
+def test_a_job_that_the_head_never_had_is_none_and_stopping_it_is_no_error() -> None:
+    with client(lambda _: httpx.Response(404, text="Job does not exist")) as jobs:
+        assert jobs.get("r-1") is None
+        assert jobs.logs("r-1") == ""
+        jobs.stop("r-1")
+
+
+def test_only_jobs_that_were_submitted_and_have_not_ended_are_alive() -> None:
+    rows = [row("RUNNING"), row("PENDING") | {"submission_id": "r-2"}, row("FAILED") | {"submission_id": "r-3"}]
+    driver_without_submission = row("RUNNING") | {"submission_id": None}
+    with client(lambda _: httpx.Response(200, json=[*rows, driver_without_submission])) as jobs:
+        assert jobs.alive() == ["r-1", "r-2"]
+
+
+def test_a_head_that_does_not_answer_is_an_error_of_its_own() -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectError("refused", request=request)
+
+    with client(answer) as jobs, pytest.raises(JobError, match="does not answer: refused"):
+        jobs.get("r-1")
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "expected"),
+    [
+        (JobStatus.SUCCEEDED, "Job finished", "The driver ended with exit code 0 and without its last report."),
+        (JobStatus.STOPPED, "", "The Ray job was stopped, and not by this server."),
+        (
+            JobStatus.FAILED,
+            "Job entrypoint command failed with exit code 1, last available logs (truncated to 20,000 chars):\n"
+            "Running entrypoint for job r-1: python\n"
+            "2026-11-30 04:13:25,216\tINFO worker.py:1691 -- Using address\n"
+            "\x1b[1mRuntimeError: no wood\x1b[0m\n",
+            "The driver ended with exit code 1 and without its last report.\n\nRuntimeError: no wood",
+        ),
+        (
+            JobStatus.FAILED,
+            "Unexpected error: the job supervisor died",
+            "The driver was ended from outside and could not make its last report.\n\n"
+            "Unexpected error: the job supervisor died",
+        ),
+        (JobStatus.FAILED, "", "The driver was ended from outside and could not make its last report."),
+    ],
+)
+def test_the_end_of_a_job_is_one_sentence_and_what_it_printed_last(
+    status: JobStatus, message: str, expected: str
+) -> None:
+    assert ended_reason(Job(job_id="r-1", status=status, message=message)) == expected
+
+
+def test_a_long_message_keeps_its_end() -> None:
+    message = (
+        "Job entrypoint command failed with exit code -9, last available logs (...):\n" + "x" * 10_000 + "\nthe end"
+    )
+    reason = ended_reason(Job(job_id="r-1", status=JobStatus.FAILED, message=message))
+    assert "exit code -9" in reason
+    assert reason.endswith("the end")
+    assert len(reason) < 4200

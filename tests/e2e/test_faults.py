@@ -34,6 +34,9 @@ def test_cancel_ends_a_run_with_all_its_processes_and_the_next_one_starts(stack:
     stack.wait_until_it_trains(run, num_steps=3)
     assert stack.state(following) == "queued"
     assert "endless" in stack.get(f"/runs/{following}")["reason"]
+    refused = stack.swell("down")
+    assert refused.code == 1
+    assert "endless" in refused.err
     mine = stack.processes_of(run)
     assert len(mine) >= 4, "a driver, two trainers and an engine at the least"
 

@@ -89,7 +89,7 @@ def ended(client: JobClient, job_id: str) -> bool:
     return job is not None and job.status.has_ended
 
 
-def wait_for(holds: Callable[[], bool], timeout_s: float = 30.0) -> None:
+def wait_for(holds: Callable[[], bool], timeout_s: float = 90.0) -> None:
     deadline = time.monotonic() + timeout_s
     while not holds():
         assert time.monotonic() < deadline, "it did not happen in time"

@@ -34,6 +34,7 @@ from orchestrator.seeds import derive_seed
 from orchestrator.step_runner import PhaseGoal, StepGeometry, StepRunner
 from orchestrator.tokenizer import TextTokenizer
 from orchestrator.warm_start import HeldOutEval, WarmStart
+from trainer.architecture import load_hf_config
 from trainer.contracts.spec import ModelSpec, PhaseSpec, ScratchModelSpec
 from trainer.ray_trainer import RayPolicyTrainer
 
@@ -100,6 +101,7 @@ def build_loop(spec: RunSpec, reporter: Reporter, ends: ExitStack) -> TrainingLo
         ValueError: the model or the data are not what the spec says.
         TrainerError: a rank did not start.
     """
+    _log.info("starting %s", spec.name)
     reporter.activity("starting the trainer and the engines", num_steps=0, total_steps=None)
     parts = _build_parts(spec, reporter, ends)
     return TrainingLoop(
@@ -129,22 +131,22 @@ def build_loop(spec: RunSpec, reporter: Reporter, ends: ExitStack) -> TrainingLo
 
 
 def _build_parts(spec: RunSpec, reporter: Reporter, ends: ExitStack) -> _Parts:
-    trainer = RayPolicyTrainer(spec.trainer)
-    ends.callback(trainer.close)
     stream = TaskStream(spec.data.tasks, seed=derive_seed(spec.seed, "data"), lower_case=spec.data.lower_case)
     tokenizer = _tokenizer(spec.model, stream)
+    hf_config = load_hf_config(spec.model)
+    # The engine first: its replicas load their libraries while the trainer's ranks, which we wait for, load theirs.
     engine = TransformersEngine(
-        trainer.hf_config(),
-        replicas=spec.rollout.engine.replicas,
-        eos_id=tokenizer.eos_id,
-        pad_id=tokenizer.pad_id,
+        hf_config, replicas=spec.rollout.engine.replicas, eos_id=tokenizer.eos_id, pad_id=tokenizer.pad_id
     )
     ends.callback(engine.close)
+    trainer = RayPolicyTrainer(spec.trainer)
+    ends.callback(trainer.close)
+    _log.info("trainer and engine are ready")
     geometry = StepGeometry(
         dp_size=spec.parallelism.dp,
         token_cap=spec.schedule.token_cap,
         balance=spec.schedule.balance,
-        cost_model=CostModel.from_hf_config(trainer.hf_config()),
+        cost_model=CostModel.from_hf_config(hf_config),
         skips_dummies=spec.parallelism.pp == 1,
     )
     return _Parts(

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-from transformers import AutoTokenizer, PreTrainedTokenizerFast
+from transformers import PreTrainedTokenizerFast
 
 _PAD, _END = "<|pad|>", "<|end|>"
 
@@ -48,6 +48,9 @@ class TextTokenizer:
         Raises:
             ValueError: it says of no token that it ends a text.
         """
+        # Imported here: it brings torch along, which a driver does well without.
+        from transformers import AutoTokenizer
+
         backend: Any = AutoTokenizer.from_pretrained(path, local_files_only=True)
         if backend.eos_token_id is None:
             raise ValueError(f"the tokenizer in {path} has no eos_token; model.path needs one that ends its answers")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Executable, create_engine, event, make_url
+from sqlalchemy import Connection, Engine, Executable, Table, create_engine, event, make_url
 
 _BUSY_TIMEOUT_MS = 10_000
 
@@ -44,6 +44,13 @@ def raw_rows(connection: Connection, statement: Executable) -> Sequence[tuple[An
     result = connection.execute(statement)
     rows: Sequence[tuple[Any, ...]] = result.cursor.fetchall()
     return rows
+
+
+def insert_raw(connection: Connection, table: Table, columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
+    """Insert many rows that need no conversion; several times as fast as an `insert` with dictionaries."""
+    sign = "?" if connection.dialect.paramstyle == "qmark" else "%s"
+    statement = f"INSERT INTO {table.name} ({', '.join(columns)}) VALUES ({', '.join([sign] * len(columns))})"
+    connection.exec_driver_sql(statement, list(rows))
 
 
 def _sqlite_engines(url: str) -> tuple[Engine, Engine]:

@@ -68,7 +68,7 @@ def step_axis(connection: Connection, run_key: int, segment: Segment, axis: XAxi
         XAxis.TIME: steps.c.ended_at,
         XAxis.RELATIVE: steps.c.ended_at,
     }[axis]
-    query = select(steps.c.step, column).where(*_steps_of(run_key, segment)).order_by(steps.c.step)
+    query = select(steps.c.step, column).where(*steps_of(run_key, segment)).order_by(steps.c.step)
     table = _table(raw_rows(connection, query), 2)
     scale = _MICROSECOND_S if axis in (XAxis.TIME, XAxis.RELATIVE) else 1.0
     return StepAxis(step=table[0], x=table[1] * scale)
@@ -76,7 +76,7 @@ def step_axis(connection: Connection, run_key: int, segment: Segment, axis: XAxi
 
 def first_start_s(connection: Connection, run_key: int, segment: Segment) -> float:
     """When the first step of a segment began, in seconds since 1970; 0 without steps."""
-    query = select(steps.c.started_at).where(*_steps_of(run_key, segment)).order_by(steps.c.step).limit(1)
+    query = select(steps.c.started_at).where(*steps_of(run_key, segment)).order_by(steps.c.step).limit(1)
     started_at = connection.scalar(query)
     return 0.0 if started_at is None else started_at.timestamp()
 
@@ -87,11 +87,11 @@ def point_columns(
     """The points of a series within a segment, and within [first, end) of its steps where these are given."""
     if metric.metric_id is None:
         query = select(steps.c.step, step_series_column(metric.name), literal(int(PointKind.FINITE)), literal(1.0))
-        query = query.where(*_steps_of(run_key, segment)).order_by(steps.c.step)
+        query = query.where(*steps_of(run_key, segment)).order_by(steps.c.step)
         step = steps.c.step
     else:
         query = select(points.c.step, points.c.value, points.c.kind, points.c.weight)
-        query = query.where(*_points_of(metric.metric_id, segment)).order_by(points.c.step)
+        query = query.where(points.c.metric_id == metric.metric_id, *measured_points(segment)).order_by(points.c.step)
         step = points.c.step
     if first is not None:
         query = query.where(step >= first)
@@ -101,13 +101,15 @@ def point_columns(
     return PointColumns(step=table[0], value=table[1], kind=table[2], weight=table[3])
 
 
-def _steps_of(run_key: int, segment: Segment) -> list[ColumnElement[bool]]:
+def steps_of(run_key: int, segment: Segment) -> list[ColumnElement[bool]]:
+    """Conditions on `steps`: of this segment of that run."""
     terms = [steps.c.run_key == run_key, steps.c.attempt == segment.attempt, steps.c.step >= segment.first]
     return terms if segment.end is None else [*terms, steps.c.step < segment.end]
 
 
-def _points_of(metric_id: int, segment: Segment) -> list[ColumnElement[bool]]:
-    terms = [points.c.metric_id == metric_id, points.c.attempt == segment.attempt, points.c.step >= segment.first]
+def measured_points(segment: Segment) -> list[ColumnElement[bool]]:
+    """Conditions on `points`: of this segment, and measured."""
+    terms = [points.c.attempt == segment.attempt, points.c.step >= segment.first]
     if segment.end is not None:
         terms.append(points.c.step < segment.end)
     return [*terms, points.c.kind != int(PointKind.NOT_MEASURED)]

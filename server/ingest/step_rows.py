@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, func, insert, select, update
 
+from server.database.engine import insert_raw
 from server.database.tables import attempts, metric_names, points, schedules, steps
 from server.errors import InvalidError
 from server.ingest.prepared_step import PreparedStep
@@ -16,6 +17,8 @@ from server.steps.columns import REPORT_COLUMNS
 from server.steps.lineage import current_view, run_segments
 from server.steps.point_values import to_columns
 from trainer.contracts.metric import Reduction
+
+_POINT_COLUMNS = ("metric_id", "attempt", "step", "value", "kind", "weight")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +79,7 @@ def insert_steps(connection: Connection, run_key: int, attempt: int, prepared: S
     connection.execute(insert(schedules), [{**key, "step": step.step, "blob": step.schedule_blob} for step in prepared])
     point_rows = [row for step in prepared for row in _point_rows(metric_ids, attempt, step)]
     if point_rows:
-        connection.execute(insert(points), point_rows)
+        insert_raw(connection, points, _POINT_COLUMNS, point_rows)
     return totals
 
 
@@ -135,21 +138,10 @@ def _step_row(run_key: int, attempt: int, step: PreparedStep, total: Totals) -> 
     return row
 
 
-def _point_rows(metric_ids: Mapping[str, int], attempt: int, step: PreparedStep) -> list[dict[str, Any]]:
-    rows = []
+def _point_rows(metric_ids: Mapping[str, int], attempt: int, step: PreparedStep) -> Iterator[tuple[Any, ...]]:
     for name, metric in step.metrics.items():
         value, kind = to_columns(metric.value)
-        rows.append(
-            {
-                "metric_id": metric_ids[name],
-                "attempt": attempt,
-                "step": step.step,
-                "value": value,
-                "kind": kind,
-                "weight": metric.weight,
-            }
-        )
-    return rows
+        yield metric_ids[name], attempt, step.step, value, int(kind), metric.weight
 
 
 def _metric_ids(connection: Connection, run_key: int, prepared: Sequence[PreparedStep]) -> dict[str, int]:

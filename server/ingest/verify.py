@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from itertools import chain
 
-from orchestrator.contracts.messages import MetricMessage, ScheduleMessage, StepMessage
+from orchestrator.contracts.messages import ScheduleMessage, StepMessage
 from server.steps.columns import REPORT_COLUMNS, STEP_SERIES
 from trainer.contracts.certificate import Certificate
 from trainer.contracts.schedule import StepSchedule, step_schedule_problems
@@ -61,18 +61,23 @@ def _time_findings(message: StepMessage) -> Iterator[Finding]:
 
 
 def _metric_findings(message: StepMessage) -> Iterator[Finding]:
+    for name in message.metrics.keys() & STEP_SERIES.keys():
+        yield _metric_pointer(name), f"{name} is a column of every step; report the metric under another name"
     for name, metric in message.metrics.items():
-        pointer = "/metrics/" + name.replace("~", "~0").replace("/", "~1")
-        if name in STEP_SERIES:
-            yield pointer, f"{name} is a column of every step; report the metric under another name"
-        yield from ((pointer + field, sentence) for field, sentence in _value_findings(metric))
+        if metric.value is None and metric.weight > 0:
+            yield (
+                _metric_pointer(name) + "/value",
+                f"is null, but weight={metric.weight}; what was not measured has weight 0",
+            )
+        if metric.value is not None and metric.weight == 0:
+            yield (
+                _metric_pointer(name) + "/weight",
+                "is 0, but there is a value; what was not measured has the value null",
+            )
 
 
-def _value_findings(metric: MetricMessage) -> Iterator[Finding]:
-    if metric.value is None and metric.weight > 0:
-        yield "/value", f"is null, but weight={metric.weight}; what was not measured has weight 0"
-    if metric.value is not None and metric.weight == 0:
-        yield "/weight", "is 0, but there is a value; what was not measured has the value null"
+def _metric_pointer(name: str) -> str:
+    return "/metrics/" + name.replace("~", "~0").replace("/", "~1")
 
 
 def _schedule_findings(message: StepMessage, schedule: StepSchedule) -> Iterator[Finding]:

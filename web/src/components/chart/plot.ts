@@ -84,6 +84,7 @@ export class Plot implements GroupMember {
   private u: uPlot | null = null;
   private columns: Column[] = [];
   private axes: Record<Side, Axis | null> = { left: null, right: null };
+  private isPlaceholder: Record<Side, boolean> = { left: true, right: true };
   private axesFor = "";
   private hidden = 0;
   private size = { width: 0, height: 0 };
@@ -202,12 +203,15 @@ export class Plot implements GroupMember {
       if (lines.length === 0) continue;
       const axis = axisOf(this.config, side);
       const { low, high } = lines.map((line) => this.extentOf(line, from, to)).reduce(union);
-      this.axes[side] = growAxis(this.axes[side], low, high, {
+      const grown = growAxis(this.isPlaceholder[side] ? null : this.axes[side], low, high, {
         fromZero: axis.fromZero,
         integer: axis.integer,
         log: isLog(this.config, side),
         ...(axis.part && { rows: axis.part.to - axis.part.from }),
       });
+      this.axes[side] = grown;
+      // An axis without a value is a place holder, which the first value must not be bound by.
+      this.isPlaceholder[side] = low === null;
     }
   }
 

@@ -38,13 +38,18 @@ function axisOf(low: number, high: number, step: number): Axis {
   return { min, max, step, ticks: multiples(min, max, step) };
 }
 
+/** Below this the ticks are written with an exponent, for which one digit must do: 2.5e−7 has no room. */
+const TINY = 0.001;
+const ROUND_STEPS = [1, 2, 5, 10];
+
 /** An axis that holds low to high, begins and ends at a tick, and has three to `most` of them. */
 export function linearAxis(low: number, high: number, most = 5): Axis {
   const [from, to] = apart(low, high);
-  let step = niceStep((to - from) / (most - 1));
+  const steps = Math.max(Math.abs(from), Math.abs(to)) < TINY ? ROUND_STEPS : STEPS;
+  let step = niceStep((to - from) / (most - 1), steps);
   let axis = axisOf(from, to, step);
   while (axis.ticks.length > most) {
-    step = niceStep(step * 1.01);
+    step = niceStep(step * 1.01, steps);
     axis = axisOf(from, to, step);
   }
   return axis.ticks.length < 3 ? axisOf(axis.min, axis.min + 2 * step, step) : axis;

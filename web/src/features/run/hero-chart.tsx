@@ -48,7 +48,7 @@ export function HeroChart({ runId, charts, view, onZoom, onOpenStep }: HeroChart
   const tracks = useHeroTracks(charts);
   const [showsTable, setShowsTable] = useState(false);
   const [hidden, setHidden] = useState(0);
-  const state = useTrackState(history, BATCH_SIZE);
+  const state = useTrackState(history, tracks.batch);
   const facts = useTrackFacts(tracks.batch);
   const reload = useCallback(() => history.reload(), [history]);
   const config = useMemo(

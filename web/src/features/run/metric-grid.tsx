@@ -7,7 +7,7 @@ import { Icon } from "@/components/icon";
 import { formatInteger } from "@/lib/numbers";
 import styles from "./metric-grid.module.css";
 import type { Arrangement, MetricGroup } from "./metric-groups";
-import { MetricPanel, type MetricPanelProps } from "./metric-panel";
+import { MetricPanel, type MetricPanelProps, PANEL_POINTS } from "./metric-panel";
 import type { RunCharts } from "./use-run-history";
 
 export interface MetricGridProps extends Omit<MetricPanelProps, "name"> {
@@ -113,8 +113,8 @@ function SampledNote({ names, charts }: { names: string[]; charts: RunCharts }) 
     },
     () => {
       const counts = names.flatMap((name) => {
-        const track = history.trackOf(name);
-        return track ? [sampledCounts(track) ?? []].flat() : [];
+        const track = history.known(name, PANEL_POINTS);
+        return (track && sampledCounts(track)) ?? [];
       });
       const most = counts.sort((a, b) => b.total - a.total)[0];
       return most ? `sampled: ${formatInteger(most.shown)} of ${formatInteger(most.total)}` : "";

@@ -51,7 +51,7 @@ function PanelContent(props: MetricPanelProps & { children: React.ReactNode }) {
   const track = (lines[0] as PlotLine).track;
   const [showsTable, setShowsTable] = useState(false);
   const [hidden, setHidden] = useState(0);
-  const state = useTrackState(history, name);
+  const state = useTrackState(history, track);
   const facts = useTrackFacts(track);
   const format = useCallback((reading: Reading) => metricText(name, reading.value), [name]);
   const config = useMemo((): PlotConfig => {
@@ -80,7 +80,7 @@ function PanelContent(props: MetricPanelProps & { children: React.ReactNode }) {
       {state.kind === "failed" ? (
         <div className={styles.failed}>
           <p>This chart did not load. {problemSentence(state.error)}</p>
-          <Button onClick={() => history.retry(name)}>Try now</Button>
+          <Button onClick={() => history.retry(track)}>Try now</Button>
         </div>
       ) : (
         <Chart

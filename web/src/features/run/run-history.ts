@@ -20,11 +20,6 @@ export interface HistoryView {
 
 export type FetchHistory = (request: HistoryRequest, signal: AbortSignal) => Promise<MetricHistory>;
 
-interface Asked {
-  names: string[];
-  maxPoints: number;
-}
-
 interface Wanted {
   track: MetricTrack;
   maxPoints: number;
@@ -39,8 +34,8 @@ const TAIL_SHARE = 0.1;
 const RELOAD_DELAY_MS = 250;
 
 export class RunHistory {
-  private readonly wanted = new Map<string, Wanted>();
-  private readonly queue = new Set<string>();
+  private readonly wanted: Wanted[] = [];
+  private readonly queue = new Set<Wanted>();
   private readonly buffers = new Set<StepsFrame[]>();
   private readonly listeners = new Set<() => void>();
   private readonly axisListeners = new Set<(x: XAxis) => void>();
@@ -63,21 +58,21 @@ export class RunHistory {
 
   /** The track of a metric. Its history is asked for with all others that are wanted in the same moment. */
   want(name: string, maxPoints: number): MetricTrack {
-    const known = this.wanted.get(name);
-    if (known) return known.track;
-    const track = new MetricTrack(name);
-    this.wanted.set(name, { track, maxPoints, state: { kind: "loading" } });
-    if (this.isStarted) this.enqueue([name], 0);
-    return track;
+    const known = this.known(name, maxPoints);
+    if (known) return known;
+    const wanted: Wanted = { track: new MetricTrack(name), maxPoints, state: LOADING };
+    this.wanted.push(wanted);
+    if (this.isStarted) this.enqueue([wanted], 0);
+    return wanted.track;
   }
 
-  /** The track of a metric if it is wanted. */
-  trackOf(name: string): MetricTrack | null {
-    return this.wanted.get(name)?.track ?? null;
+  /** The same without asking for it. */
+  known(name: string, maxPoints: number): MetricTrack | null {
+    return this.wanted.find((one) => one.track.name === name && one.maxPoints === maxPoints)?.track ?? null;
   }
 
-  stateOf(name: string): TrackState {
-    return this.wanted.get(name)?.state ?? LOADING;
+  stateOf(track: MetricTrack): TrackState {
+    return this.wanted.find((wanted) => wanted.track === track)?.state ?? LOADING;
   }
 
   /** Calls back when the state of any name changed. */
@@ -111,20 +106,22 @@ export class RunHistory {
 
   /** Asks for everything again: after frames were missed, or when a new attempt trains known steps again. */
   reload(delayMs = 0): void {
-    this.enqueue([...this.wanted.keys()], delayMs);
+    this.enqueue(this.wanted, delayMs);
   }
 
-  retry(name: string): void {
-    this.enqueue([name], 0);
+  retry(track: MetricTrack): void {
+    this.enqueue(
+      this.wanted.filter((wanted) => wanted.track === track),
+      0,
+    );
   }
 
   /** Asks for what is wanted, from now until the returned function is called. Frames may be received before. */
   start(): () => void {
     this.isStarted = true;
     this.generation = new AbortController();
-    const missing = [...this.wanted].filter(([, { state }]) => state.kind !== "ready");
     this.enqueue(
-      missing.map(([name]) => name),
+      this.wanted.filter(({ state }) => state.kind !== "ready"),
       0,
     );
     return () => {
@@ -139,10 +136,10 @@ export class RunHistory {
 
   receive(frame: StepsFrame): void {
     for (const buffer of this.buffers) buffer.push(frame);
-    const tracks = [...this.wanted.values()].filter(({ state }) => state.kind === "ready");
-    if (tracks.some(({ track }) => contradicts(track, frame))) this.reload(RELOAD_DELAY_MS);
-    else for (const { track } of tracks) this.append(track, frame);
-    const crowded = tracks.filter(isCrowded).map(({ track }) => track.name);
+    const ready = this.wanted.filter(({ state }) => state.kind === "ready");
+    if (ready.some(({ track }) => contradicts(track, frame))) this.reload(RELOAD_DELAY_MS);
+    else for (const { track } of ready) this.append(track, frame);
+    const crowded = ready.filter(isCrowded);
     if (crowded.length > 0) this.enqueue(crowded, RELOAD_DELAY_MS);
     for (const listener of this.frameListeners) listener(frame);
   }
@@ -160,8 +157,8 @@ export class RunHistory {
 
   // Requests
 
-  private enqueue(names: readonly string[], delayMs: number): void {
-    for (const name of names) this.queue.add(name);
+  private enqueue(wanted: readonly Wanted[], delayMs: number): void {
+    for (const one of wanted) this.queue.add(one);
     if (this.timer !== null) return;
     this.timer = setTimeout(() => {
       this.timer = null;
@@ -170,32 +167,14 @@ export class RunHistory {
   }
 
   private flush(): void {
-    const names = [...this.queue];
+    const wanted = [...this.queue];
     this.queue.clear();
-    for (const request of this.requests(names)) void this.ask(request, this.view).then((apply) => apply());
-  }
-
-  /** Names that come in one answer. The chart with most points is the one that is looked at first. */
-  private requests(names: readonly string[]): Asked[] {
-    const byPoints = new Map<number, string[]>();
-    for (const name of names) {
-      const points = this.wanted.get(name)?.maxPoints ?? 0;
-      byPoints.set(points, [...(byPoints.get(points) ?? []), name]);
-    }
-    return [...byPoints]
-      .sort(([a], [b]) => b - a)
-      .flatMap(([maxPoints, all]) =>
-        Array.from({ length: Math.ceil(all.length / NAMES_PER_REQUEST) }, (_, i) => ({
-          names: all.slice(i * NAMES_PER_REQUEST, (i + 1) * NAMES_PER_REQUEST),
-          maxPoints,
-        })),
-      );
+    for (const asked of inRequests(wanted)) void this.ask(asked, this.view).then((apply) => apply());
   }
 
   /** Charts share their x axis, so that the points of a new one must not come one by one. */
   private async switchAxis(view: HistoryView): Promise<void> {
-    const requests = this.requests([...this.wanted.keys()]);
-    const answers = await Promise.all(requests.map((request) => this.ask(request, view)));
+    const answers = await Promise.all(inRequests(this.wanted).map((asked) => this.ask(asked, view)));
     if (view !== this.view) return;
     this.shown = view;
     for (const listener of this.axisListeners) listener(view.x);
@@ -203,7 +182,7 @@ export class RunHistory {
   }
 
   /** Fetches, and returns what puts the answer into the tracks. An answer to an older view changes nothing. */
-  private async ask({ names, maxPoints }: Asked, view: HistoryView): Promise<() => void> {
+  private async ask(asked: Wanted[], view: HistoryView): Promise<() => void> {
     const { signal } = this.generation;
     const buffer: StepsFrame[] = [];
     this.buffers.add(buffer);
@@ -212,46 +191,54 @@ export class RunHistory {
       if (view === this.view && !signal.aborted) take();
     };
     try {
-      const history = await this.fetch(this.request(names, maxPoints, view), signal);
-      return apply(() => this.take(names, history, buffer));
+      const history = await this.fetch(this.request(asked, view), signal);
+      return apply(() => this.take(asked, history, buffer));
     } catch (error) {
-      return apply(() => this.setStates(names, { kind: "failed", error }));
+      return apply(() => this.setStates(asked, { kind: "failed", error }));
     }
   }
 
-  private request(names: string[], maxPoints: number, { x, range }: HistoryView): HistoryRequest {
+  private request(asked: Wanted[], { x, range }: HistoryView): HistoryRequest {
     return {
       runs: [this.runId],
-      names,
+      names: asked.map(({ track }) => track.name),
       x,
-      maxPoints,
+      maxPoints: asked[0]?.maxPoints ?? 0,
       agg: "minmax",
       superseded: true,
       ...(range && { from: range.from, to: range.to }),
     };
   }
 
-  private take(names: string[], history: MetricHistory, buffer: StepsFrame[]): void {
-    for (const name of names) {
-      const track = this.wanted.get(name)?.track;
-      if (!track) continue;
-      track.setHistory(history.series.filter((series) => series.name === name));
+  private take(asked: Wanted[], history: MetricHistory, buffer: StepsFrame[]): void {
+    for (const { track } of asked) {
+      track.setHistory(history.series.filter(({ name }) => name === track.name));
       for (const frame of buffer) this.append(track, frame);
     }
-    this.setStates(names, READY);
+    this.setStates(asked, READY);
   }
 
-  private setStates(names: string[], state: TrackState): void {
-    for (const name of names) {
-      const wanted = this.wanted.get(name);
-      if (wanted) wanted.state = state;
-    }
+  private setStates(asked: Wanted[], state: TrackState): void {
+    for (const wanted of asked) wanted.state = state;
     for (const listener of this.listeners) listener();
   }
 }
 
 const LOADING: TrackState = { kind: "loading" };
 const READY: TrackState = { kind: "ready" };
+
+/** What comes in one answer: as many points each. The charts with most points, which are looked at first, begin. */
+function inRequests(wanted: readonly Wanted[]): Wanted[][] {
+  const byPoints = new Map<number, Wanted[]>();
+  for (const one of wanted) byPoints.set(one.maxPoints, [...(byPoints.get(one.maxPoints) ?? []), one]);
+  return [...byPoints]
+    .sort(([a], [b]) => b - a)
+    .flatMap(([, all]) =>
+      Array.from({ length: Math.ceil(all.length / NAMES_PER_REQUEST) }, (_, i) =>
+        all.slice(i * NAMES_PER_REQUEST, (i + 1) * NAMES_PER_REQUEST),
+      ),
+    );
+}
 
 /** Whether a frame trains steps again that the line has from another attempt: the line is no longer what is current. */
 function contradicts(track: MetricTrack, frame: StepsFrame): boolean {

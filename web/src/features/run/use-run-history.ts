@@ -56,9 +56,9 @@ function domainOf(batch: MetricTrack, group: ChartGroup): XRange | null {
   return { from, to: group.xKind === "step" ? (lastStep[lastStep.length - 1] ?? to) : to };
 }
 
-export function useTrackState(history: RunHistory, name: string): TrackState {
+export function useTrackState(history: RunHistory, track: MetricTrack): TrackState {
   return useSyncExternalStore(
     (listener) => history.onState(listener),
-    () => history.stateOf(name),
+    () => history.stateOf(track),
   );
 }

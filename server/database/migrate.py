@@ -1,4 +1,8 @@
-"""Brings a database to the newest tables. SQLite is copied first and upgraded at start; PostgreSQL by an operator."""
+"""Brings a database to the newest tables: SQLite at start, after a copy; PostgreSQL when an operator says so.
+
+An empty database gets its tables at start, whatever its kind. `python -m server.database.migrate` upgrades the one that
+SWELL_DATABASE_URL names.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine
 
 from server.database.engine import Database
+from server.settings import Settings
 
 log = logging.getLogger(__name__)
 
@@ -28,11 +33,12 @@ def prepare_database(database: Database) -> None:
     present, newest = current_revision(database.write_engine), newest_revision()
     if present == newest:
         return
-    if not database.is_sqlite:
-        raise OutdatedDatabaseError(
-            f"The database is at revision {present}, this server needs {newest}; run `swell db upgrade`."
-        )
     if present is not None:
+        if not database.is_sqlite:
+            raise OutdatedDatabaseError(
+                f"The database is at revision {present}, this server needs {newest}. Make a backup, then run "
+                "`python -m server.database.migrate` with the same SWELL_DATABASE_URL."
+            )
         copy_sqlite(Path(database.url.database or ""), suffix=present)
     upgrade(database.write_engine)
 
@@ -78,3 +84,7 @@ def _config(connection: Connection | None) -> Config:
     config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
     config.attributes["connection"] = connection
     return config
+
+
+if __name__ == "__main__":
+    upgrade(Database(Settings.from_environment().resolved_database_url).write_engine)

@@ -54,6 +54,11 @@ def to_microseconds(moment: datetime) -> int:
     return (moment - _EPOCH) // timedelta(microseconds=1)
 
 
+def is_storable(moment: datetime) -> bool:
+    """Whether every part of the system can tell this moment: some cannot, at the edges of what a datetime holds."""
+    return 1970 <= moment.year <= 9998
+
+
 class PointKind(IntEnum):
     """What `points.value` cannot say by itself: SQLite stores a bound NaN as NULL."""
 

@@ -23,13 +23,14 @@ from orchestrator.contracts.messages import (
     StepsBatch,
 )
 from orchestrator.contracts.run_state import RunState, RunTrigger
-from server.database.tables import attempts, runs
+from server.database.tables import attempts, is_storable, runs
 from server.database.writer import Transaction, Writer
-from server.errors import ConflictError, NotFoundError
+from server.errors import ConflictError, InvalidError, NotFoundError
 from server.ingest import event_rows, step_rows
 from server.ingest.live_frame import steps_frame
 from server.ingest.prepared_step import PreparedStep, prepare_steps
 from server.ingest.run_progress import note_progress
+from server.ingest.verify import MAX_COUNT
 from server.live.hub import LiveHub
 from server.runs.transitions import apply_trigger
 
@@ -62,6 +63,11 @@ class Ingest:
 
     def events(self, run_id: str, batch: EventsBatch) -> IngestAnswer:
         """Record events, all or none. Raises ConflictError for a stale attempt, or for a key with other content."""
+        early_or_late = [i for i, event in enumerate(batch.events) if not is_storable(event.at)]
+        if early_or_late:
+            raise InvalidError(
+                [(f"/events/{i}/at", "is no moment that can be told; check the clock") for i in early_or_late]
+            )
 
         def work(transaction: Transaction) -> IngestAnswer:
             run = _run_of_attempt(transaction.connection, run_id, batch.attempt)
@@ -95,6 +101,8 @@ class Ingest:
 
     def heartbeat(self, run_id: str, beat: Heartbeat) -> IngestAnswer:
         """Take a sign of life. Raises ConflictError for a stale attempt."""
+        if beat.total_steps is not None and beat.total_steps > MAX_COUNT:
+            raise InvalidError([("/total_steps", f"is {beat.total_steps}; at most {MAX_COUNT} can be recorded")])
 
         def work(transaction: Transaction) -> IngestAnswer:
             run = _run_of_attempt(transaction.connection, run_id, beat.attempt)

@@ -10,13 +10,14 @@ from fractions import Fraction
 from itertools import chain
 
 from orchestrator.contracts.messages import ScheduleMessage, StepMessage
+from server.database.tables import is_storable
 from server.steps.columns import REPORT_COLUMNS, STEP_SERIES
 from trainer.contracts.certificate import Certificate
 from trainer.contracts.schedule import StepSchedule, step_schedule_problems
 
 Finding = tuple[str, str]
 """JSON pointer within the step, and a sentence."""
-_LARGEST_COUNT = 2**53 - 1
+MAX_COUNT = 2**53 - 1
 """What a browser can hold exactly."""
 
 
@@ -49,11 +50,14 @@ def certificate_of(schedule: ScheduleMessage) -> Certificate:
 def _size_findings(message: StepMessage) -> Iterator[Finding]:
     for name in REPORT_COLUMNS:
         value = getattr(message, name)
-        if isinstance(value, int) and value > _LARGEST_COUNT:
-            yield f"/{name}", f"is {value}; at most {_LARGEST_COUNT} can be recorded"
+        if isinstance(value, int) and value > MAX_COUNT:
+            yield f"/{name}", f"is {value}; at most {MAX_COUNT} can be recorded"
 
 
 def _time_findings(message: StepMessage) -> Iterator[Finding]:
+    for name in ("started_at", "ended_at"):
+        if not is_storable(getattr(message, name)):
+            yield f"/{name}", f"is {getattr(message, name)}; check the driver's clock"
     if message.ended_at < message.started_at:
         yield "/ended_at", f"the step ends at {message.ended_at}, before it starts at {message.started_at}"
     if message.lr_position_after < message.lr_position_before:

@@ -316,6 +316,30 @@ def test_a_nul_character_is_refused_before_any_database_sees_it(server: LiveServ
     assert server.http.get("/api/v1/runs", params={"text": "a\0b"}).status_code == 400
 
 
+@pytest.mark.parametrize(
+    ("path", "body", "pointer"),
+    [
+        ("heartbeat", {"total_steps": 10**18}, "/total_steps"),
+        ("events:batch", {"at": "0001-01-01T00:00:00+14:00"}, "/events/0/at"),
+        ("steps:batch", {"ended_at": "9999-12-31T23:59:59-12:00"}, "/steps/0/ended_at"),
+        ("steps:batch", {"iteration": 10**30}, "/steps/0/iteration"),
+        ("steps:batch", {"started_at": "2026-01-01T00:00:00"}, "/steps/0/started_at"),
+    ],
+)
+def test_what_no_database_can_hold_is_refused(
+    server: LiveServer, path: str, body: dict[str, Any], pointer: str
+) -> None:
+    run = server.launch()
+    whole: dict[str, Any] = {
+        "heartbeat": _beat(1) | body,
+        "events:batch": {"attempt": 1, "events": [_event("a").model_dump(mode="json") | body]},
+        "steps:batch": {"attempt": 1, "steps": [step_message(0).model_dump(mode="json") | body]},
+    }[path]
+    answer = server.http.post(f"/api/v1/runs/{run.id}/{path}", json=whole, headers=run.headers)
+    assert answer.status_code == 422
+    assert pointer in [error["pointer"] for error in answer.json()["errors"]]
+
+
 def _beat(attempt: int) -> dict[str, Any]:
     return {
         "attempt": attempt,

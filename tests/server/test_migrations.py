@@ -45,27 +45,37 @@ def test_the_newest_tables_are_left_alone(empty_database: Database, tmp_path: Pa
     empty_database.close()
 
 
-def test_sqlite_is_copied_before_it_is_upgraded(tmp_path: Path) -> None:
+def test_sqlite_is_copied_before_it_is_upgraded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     database = Database(f"sqlite:///{tmp_path / 'swell.db'}")
     migrate.prepare_database(database)
     assert list(tmp_path.glob("*.bak")) == []  # there was nothing to copy
     with database.write_engine.begin() as connection:
-        connection.execute(text("INSERT INTO run_tags (run_key, tag, value) SELECT 1, 'a', 'b' WHERE 0"))
+        connection.execute(text("UPDATE alembic_version SET version_num = 'older'"))
         connection.execute(text("CREATE TABLE kept (value TEXT)"))
         connection.execute(text("INSERT INTO kept VALUES ('precious')"))
-    copy = migrate.copy_sqlite(tmp_path / "swell.db", suffix="old")
+    upgraded: list[object] = []
+    monkeypatch.setattr("server.database.migrate.upgrade", upgraded.append)
+    migrate.prepare_database(database)
+    assert upgraded == [database.write_engine]
     database.close()
-    opened = sqlite3.connect(copy)
+    opened = sqlite3.connect(tmp_path / "swell.db.older.bak")
     assert opened.execute("SELECT value FROM kept").fetchone() == ("precious",)
     opened.close()
 
 
 def test_an_old_postgresql_is_not_changed_unasked(postgres_url: str) -> None:
     database = Database(postgres_url)
-    migrate.downgrade(database.write_engine, "base")
-    with pytest.raises(migrate.OutdatedDatabaseError, match="swell db upgrade"):
+    with database.write_engine.begin() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = 'older'"))
+    with pytest.raises(migrate.OutdatedDatabaseError, match="revision older"):
         migrate.prepare_database(database)
     database.close()
+
+
+def test_an_empty_database_gets_its_tables_at_start(empty_database: Database) -> None:
+    migrate.prepare_database(empty_database)
+    assert differences(empty_database) == []
+    empty_database.close()
 
 
 def test_another_kind_of_database_is_refused() -> None:

@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import httpx
@@ -130,7 +130,8 @@ def test_what_was_answered_outlives_a_killed_server(tmp_path: Path) -> None:
             assert len(stored) >= answered[run.id]
             assert len(stored) % 3 == 0
             assert live.get(f"/runs/{run.id}")["state"] == "running"
-    assert sqlite3.connect(home / "swell.db").execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    with closing(sqlite3.connect(home / "swell.db")) as opened:
+        assert opened.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
 def test_it_starts_in_two_seconds_and_without_heavy_parts(tmp_path: Path) -> None:

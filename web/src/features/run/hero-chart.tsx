@@ -4,7 +4,17 @@ import { problemSentence } from "@/api/problem";
 import { IconButton } from "@/components/button";
 import { Chart } from "@/components/chart/chart";
 import type { XRange } from "@/components/chart/chart-group";
+import {
+  BATCH_SIZE,
+  DUMMIES,
+  IDLE,
+  IDLE_BOUND,
+  LOSS,
+  LR,
+  MICRO_BATCHES,
+} from "@/components/chart/metric-names";
 import type { PlotConfig, PlotView } from "@/components/chart/plot-config";
+import { HERO_POINTS, type RunCharts, useTrackState } from "@/components/chart/use-run-charts";
 import { EmptyState } from "@/components/empty-state";
 import { Icon } from "@/components/icon";
 import { LoadingBars } from "@/components/loading-bars";
@@ -13,8 +23,6 @@ import { formatInteger } from "@/lib/numbers";
 import styles from "./hero.module.css";
 import type { HeroTracks } from "./hero-readings";
 import { HeroDock, HeroTooltip } from "./hero-tooltip";
-import { BATCH_SIZE, DUMMIES, IDLE, IDLE_BOUND, LOSS, LR, MICRO_BATCHES } from "./metric-groups";
-import { HERO_POINTS, type RunCharts, useTrackState } from "./use-run-history";
 import { useTrackFacts } from "./use-track-facts";
 
 const RETRY_S = 5;

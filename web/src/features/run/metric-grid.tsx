@@ -2,13 +2,13 @@
 import { useId, useSyncExternalStore } from "react";
 import { sampledCounts } from "@/components/chart/metric-track";
 import { useCursor } from "@/components/chart/use-cursor";
+import type { RunCharts } from "@/components/chart/use-run-charts";
 import { xInWords } from "@/components/chart/x-labels";
 import { Icon } from "@/components/icon";
 import { formatInteger } from "@/lib/numbers";
 import styles from "./metric-grid.module.css";
 import type { Arrangement, MetricGroup } from "./metric-groups";
 import { MetricPanel, type MetricPanelProps, PANEL_POINTS } from "./metric-panel";
-import type { RunCharts } from "./use-run-history";
 
 export interface MetricGridProps extends Omit<MetricPanelProps, "name"> {
   arrangement: Arrangement;

@@ -1,12 +1,5 @@
 /** Which metrics stand where on the overview: pinned ones first, then groups by prefix. Pure. */
-
-export const BATCH_SIZE = "global_batch_size";
-export const LOSS = "train/loss";
-export const IDLE = "measured_idle_frac";
-export const IDLE_BOUND = "idle_bound_frac";
-export const MICRO_BATCHES = "num_microbatches";
-export const DUMMIES = "num_dummies";
-export const LR = "train/lr";
+import { BATCH_SIZE, IDLE, LOSS, LR } from "@/components/chart/metric-names";
 
 /** The hero shows these itself. */
 const HERO = [BATCH_SIZE, LOSS];

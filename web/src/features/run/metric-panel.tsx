@@ -5,15 +5,15 @@ import { Button } from "@/components/button";
 import { Chart } from "@/components/chart/chart";
 import type { XRange } from "@/components/chart/chart-group";
 import { CursorValue } from "@/components/chart/cursor-value";
+import { IDLE, IDLE_BOUND } from "@/components/chart/metric-names";
 import { PLAIN_AXIS, type PlotConfig, type PlotLine, type PlotView } from "@/components/chart/plot-config";
 import type { Reading } from "@/components/chart/readings";
+import { type RunCharts, useTrackState } from "@/components/chart/use-run-charts";
 import { WhenNear } from "@/components/chart/when-near";
 import { Icon } from "@/components/icon";
 import { formatInteger } from "@/lib/numbers";
-import { IDLE, IDLE_BOUND } from "./metric-groups";
 import styles from "./metric-panel.module.css";
 import { isFraction, metricText, startsAtZero } from "./metric-text";
-import { type RunCharts, useTrackState } from "./use-run-history";
 import { useTrackFacts } from "./use-track-facts";
 
 /** About one point for each pixel and a half of the widest panel. */

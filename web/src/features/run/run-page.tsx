@@ -9,6 +9,7 @@ import { isOver } from "@/api/types";
 import { Button } from "@/components/button";
 import type { XRange } from "@/components/chart/chart-group";
 import type { PlotView } from "@/components/chart/plot-config";
+import { type RunCharts, useRunCharts } from "@/components/chart/use-run-charts";
 import { zoomed } from "@/components/chart/zoom";
 import { EmptyState } from "@/components/empty-state";
 import { ProblemPanel } from "@/components/problem-panel";
@@ -18,7 +19,6 @@ import { MetricGrid } from "./metric-grid";
 import { arrange, findMetrics, type MetricGroup } from "./metric-groups";
 import { OverviewToolbar } from "./overview-toolbar";
 import type { RunSearch, RunSearchPatch } from "./run-search";
-import { type RunCharts, useRunCharts } from "./use-run-history";
 
 export interface RunPageProps {
   runId: string;

@@ -3,9 +3,9 @@ import { useEffect, useMemo, useSyncExternalStore } from "react";
 import { fetchHistory } from "@/api/history";
 import { subscribeResync, subscribeSteps } from "@/api/live/frames";
 import type { XAxis } from "@/api/types";
-import { ChartGroup, type XRange } from "@/components/chart/chart-group";
-import type { MetricTrack } from "@/components/chart/metric-track";
-import { BATCH_SIZE } from "./metric-groups";
+import { ChartGroup, type XRange } from "./chart-group";
+import { BATCH_SIZE } from "./metric-names";
+import type { MetricTrack } from "./metric-track";
 import { RunHistory, type TrackState } from "./run-history";
 
 export const HERO_POINTS = 1000;

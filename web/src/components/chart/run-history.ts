@@ -8,8 +8,8 @@
  */
 import type { HistoryRequest } from "@/api/history";
 import type { MetricHistory, StepsFrame, XAxis } from "@/api/types";
-import type { XRange } from "@/components/chart/chart-group";
-import { MetricTrack } from "@/components/chart/metric-track";
+import type { XRange } from "./chart-group";
+import { MetricTrack } from "./metric-track";
 
 export type TrackState = { kind: "loading" } | { kind: "ready" } | { kind: "failed"; error: unknown };
 

@@ -1,12 +1,82 @@
-import type { ScheduleSearch } from "./schedule-search";
+/** The schedule of a run: a strip over all steps to find the odd one, and one step's ranks × micro-batches to scale. */
+import { useQuery } from "@tanstack/react-query";
+import { runOptions } from "@/api/runs";
+import { isOver, type Run } from "@/api/types";
+import { useRunCharts } from "@/components/chart/use-run-charts";
+import { EmptyState } from "@/components/empty-state";
+import { LoadingBars } from "@/components/loading-bars";
+import { useShortcuts } from "@/lib/shortcuts";
+import styles from "./schedule-page.module.css";
+import type { ScheduleSearch, ScheduleSearchPatch } from "./schedule-search";
+import { StepStrip } from "./step-strip";
+import { StepView } from "./step-view";
+import { useShownStep } from "./use-shown-step";
+import { useStep } from "./use-step";
 
 export interface SchedulePageProps {
   runId: string;
   search: ScheduleSearch;
   /** Merges into the URL without a new history entry; `undefined` removes a key. */
-  setSearch: (patch: { [K in keyof ScheduleSearch]?: ScheduleSearch[K] | undefined }) => void;
+  setSearch: (patch: ScheduleSearchPatch) => void;
 }
 
-export function SchedulePage({ runId }: SchedulePageProps) {
-  return <p>{runId}</p>;
+const STRIP_ROWS = 5;
+const LEFT = "ArrowLeft";
+const RIGHT = "ArrowRight";
+/** Steps that Shift with an arrow key goes. */
+const FAR = 10;
+
+export function SchedulePage(props: SchedulePageProps) {
+  const { data: run } = useQuery(runOptions(props.runId));
+  if (!run) return <LoadingBars rows={STRIP_ROWS} />;
+  if (run.last === null) {
+    return (
+      <div className={styles.nothing}>
+        <EmptyState title="No steps yet">
+          The first step is recorded when its optimizer update ends.
+        </EmptyState>
+      </div>
+    );
+  }
+  return <RunSchedule {...props} run={run} newest={run.last.step} />;
+}
+
+function RunSchedule({
+  runId,
+  search,
+  setSearch,
+  run,
+  newest,
+}: SchedulePageProps & { run: Run; newest: number }) {
+  const isLive = !isOver(run.state);
+  const charts = useRunCharts(runId, "step", null, isLive);
+  const step = useShownStep(search.step, newest) ?? newest;
+  const shown = useStep(runId, step, newest);
+  const onStep = (by: number) => setSearch({ step: Math.min(newest, Math.max(0, step + by)) });
+  useShortcuts({
+    [LEFT]: ({ shiftKey }) => onStep(shiftKey ? -FAR : -1),
+    [RIGHT]: ({ shiftKey }) => onStep(shiftKey ? FAR : 1),
+  });
+  return (
+    <>
+      <StepStrip
+        runId={runId}
+        charts={charts}
+        selected={step}
+        row={shown.row}
+        onSelect={(chosen) => setSearch({ step: chosen })}
+      />
+      <StepView
+        run={run}
+        step={step}
+        newest={newest}
+        shown={shown}
+        isFollowing={isLive && search.step === undefined}
+        canFollow={isLive}
+        search={search}
+        setSearch={setSearch}
+        onStep={onStep}
+      />
+    </>
+  );
 }

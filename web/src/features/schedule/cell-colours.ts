@@ -1,0 +1,75 @@
+/** Which of the seven colours of a scale a sample has, and what the scale's ends mean. Pure. */
+import type { Schedule } from "@/api/types";
+import { formatInteger } from "@/lib/numbers";
+import type { Colour } from "./schedule-search";
+
+export interface ColourScale {
+  /** `seq`: from none to much; `div`: below and above a centre. */
+  kind: "seq" | "div";
+  /** Index 0 to 6 of each sample. */
+  index: number[];
+  low: string;
+  high: string;
+}
+
+const LAST = 6;
+/** Below this share of the cap the cap says nothing about the samples: the scale ends at the longest one. */
+const CAP_SHARE = 0.25;
+
+export function colourScale(schedule: Schedule, colour: Colour, policyVersion: number): ColourScale {
+  const { samples } = schedule;
+  switch (colour) {
+    case "tokens":
+      return tokenScale(samples.num_tokens, schedule.token_cap);
+    case "cost":
+      return upTo(schedule.sample_cost, Math.max(...schedule.sample_cost), "no cost", "the costliest sample");
+    case "age": {
+      const ages = samples.policy_version.map((version) => policyVersion - version);
+      const oldest = Math.max(1, ...ages);
+      return upTo(ages, oldest, "age 0", `${formatInteger(oldest)} updates`);
+    }
+    case "reward":
+      return rewardScale(samples.reward, samples.group_id);
+  }
+}
+
+/** The choices that this step has data for. */
+export function colourChoices(schedule: Schedule, policyVersion: number): Colour[] {
+  const { reward, policy_version } = schedule.samples;
+  return [
+    "tokens",
+    "cost",
+    ...(reward.some((value) => value !== null) ? (["reward"] as const) : []),
+    ...(policy_version.some((version) => version < policyVersion) ? (["age"] as const) : []),
+  ];
+}
+
+function upTo(values: readonly number[], most: number, low: string, high: string): ColourScale {
+  const index = values.map((value) => Math.min(LAST, Math.max(0, Math.floor((value / most) * (LAST + 1)))));
+  return { kind: "seq", index, low, high };
+}
+
+function tokenScale(tokens: readonly number[], cap: number | null): ColourScale {
+  const longest = Math.max(1, ...tokens);
+  if (cap === null || longest < cap * CAP_SHARE)
+    return upTo(tokens, longest, "0", `${formatInteger(longest)} tokens`);
+  return upTo(tokens, cap, "0", `${formatInteger(cap)} tokens (cap) and over`);
+}
+
+/** A reward against the mean of its group: what an advantage is made of. */
+function rewardScale(rewards: readonly (number | null)[], groups: readonly string[]): ColourScale {
+  const sums = new Map<string, { total: number; count: number }>();
+  rewards.forEach((reward, i) => {
+    if (reward === null) return;
+    const group = groups[i] as string;
+    const known = sums.get(group) ?? { total: 0, count: 0 };
+    sums.set(group, { total: known.total + reward, count: known.count + 1 });
+  });
+  const differences = rewards.map((reward, i) => {
+    const group = sums.get(groups[i] as string);
+    return reward === null || !group ? 0 : reward - group.total / group.count;
+  });
+  const most = Math.max(...differences.map(Math.abs));
+  const index = differences.map((difference) => (most > 0 ? Math.round((difference / most) * 3) + 3 : 3));
+  return { kind: "div", index, low: "reward below its group’s mean", high: "above" };
+}

@@ -1,0 +1,97 @@
+/** What the card says of one sample. Pure. */
+import type { Schedule } from "@/api/types";
+import { formatDuration } from "@/lib/durations";
+import { formatCount, formatDelta, formatInteger, formatMetric, MISSING } from "@/lib/numbers";
+import { durations, type GridGeometry, secondsPerCost } from "./grid-geometry";
+import { capTimes } from "./step-sentences";
+
+export interface Fact {
+  label: string;
+  value: string;
+  note?: string;
+  /** The value is a name from outside: it is isolated and may be cut. */
+  isForeign?: boolean;
+}
+
+export interface SampleFacts {
+  title: string;
+  place: string;
+  facts: Fact[];
+}
+
+export function sampleFacts(
+  schedule: Schedule,
+  geometry: GridGeometry,
+  sample: number,
+  policyVersion: number,
+): SampleFacts | null {
+  const place = geometry.places[sample];
+  if (!place) return null;
+  const { samples } = schedule;
+  const tokens = samples.num_tokens[sample] ?? 0;
+  const group = samples.group_id[sample] ?? "";
+  return {
+    title: `Sample ${formatInteger(sample)}`,
+    place: `rank ${place.rank}, micro-batch ${place.cell}`,
+    facts: [
+      { label: "Tokens", value: formatInteger(tokens), note: capTimes(tokens, schedule.token_cap) },
+      { label: "Loss tokens", value: formatInteger(samples.num_loss_tokens[sample] ?? 0) },
+      timeFact(schedule, geometry, sample),
+      {
+        label: "Group",
+        value: group,
+        note: formatCount(rolloutsOf(schedule, group), "rollout"),
+        isForeign: true,
+      },
+      ...siblingFact(schedule, sample),
+      rewardFact(schedule, sample),
+      { label: "Weight", value: samples.weight[sample] ?? MISSING },
+      versionFact(samples.policy_version[sample], policyVersion),
+    ],
+  };
+}
+
+function rolloutsOf(schedule: Schedule, group: string): number {
+  const { group_id, rollout_id } = schedule.samples;
+  return new Set(rollout_id.filter((_, i) => group_id[i] === group)).size;
+}
+
+/** Only micro-batches are timed: a sample's time is its share by cost. */
+function timeFact(schedule: Schedule, geometry: GridGeometry, sample: number): Fact {
+  const place = geometry.places[sample];
+  const piece = place && geometry.ranks[place.rank]?.cells[place.cell]?.pieces[place.piece];
+  const seconds = place ? (durations(schedule, "measured")[place.rank]?.[place.cell] ?? 0) : 0;
+  const share = piece?.width ?? 1;
+  const predicted = formatDuration((schedule.sample_cost[sample] ?? 0) * secondsPerCost(schedule));
+  return {
+    label: share < 1 ? "Measured, its share" : "Measured",
+    value: formatDuration(seconds * share),
+    note: `predicted ${predicted}`,
+  };
+}
+
+/** A rollout of several samples names them; of one sample there is nothing to say. */
+function siblingFact(schedule: Schedule, sample: number): Fact[] {
+  const { rollout_id } = schedule.samples;
+  const count = rollout_id.filter((rollout) => rollout === rollout_id[sample]).length;
+  return count > 1 ? [{ label: "Rollout", value: `${formatInteger(count)} samples` }] : [];
+}
+
+function rewardFact(schedule: Schedule, sample: number): Fact {
+  const reward = schedule.samples.reward[sample] ?? null;
+  const advantage = schedule.samples.advantage[sample] ?? null;
+  return {
+    label: "Reward",
+    value: formatMetric("reward", reward),
+    ...(advantage !== null && { note: `advantage ${formatDelta("reward", advantage)}` }),
+  };
+}
+
+function versionFact(version: number | undefined, policyVersion: number): Fact {
+  if (version === undefined) return { label: "Policy version", value: MISSING };
+  return {
+    label: "Policy version",
+    value: formatInteger(version),
+    note: `age ${formatInteger(policyVersion - version)}`,
+  };
+}

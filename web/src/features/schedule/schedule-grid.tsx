@@ -1,0 +1,226 @@
+// biome-ignore-all lint/a11y/useSemanticElements: a table has no place for boxes on a time axis
+// biome-ignore-all lint/a11y/useFocusableInteractive: in a grid one cell takes the Tab key, the arrow keys move it
+/** Ranks × micro-batches to scale, with the samples inside: hover or the arrow keys read a sample. */
+import { type CSSProperties, type KeyboardEvent, type PointerEvent, useMemo, useRef, useState } from "react";
+import type { Schedule } from "@/api/types";
+import { formatDuration } from "@/lib/durations";
+import { formatCompact, formatInteger, formatPercent } from "@/lib/numbers";
+import type { ColourScale } from "./cell-colours";
+import { GridAxis } from "./grid-axis";
+import {
+  type GridGeometry,
+  type Move,
+  moveTo,
+  type Place,
+  pieceAt,
+  type Rank,
+  rankOrder,
+} from "./grid-geometry";
+import { LaneCells } from "./lane-cells";
+import { LaneRings } from "./lane-rings";
+import { cardText, SampleCard } from "./sample-card";
+import { sampleFacts } from "./sample-facts";
+import styles from "./schedule-grid.module.css";
+import { Slots } from "./slots";
+import { useWidth } from "./use-width";
+
+/** More samples than this are painted on a canvas. */
+const MOST_IN_DOM = 512;
+const MOVES: Record<string, Move> = {
+  ArrowUp: "up",
+  ArrowDown: "down",
+  ArrowLeft: "left",
+  ArrowRight: "right",
+  Home: "home",
+  End: "end",
+};
+
+export interface ScheduleGridProps {
+  schedule: Schedule;
+  geometry: GridGeometry;
+  scale: ColourScale;
+  policyVersion: number;
+  /** The accessible name: "Schedule of step 1,118". */
+  label: string;
+}
+
+export function ScheduleGrid({ schedule, geometry, scale, policyVersion, label }: ScheduleGridProps) {
+  const order = useMemo(() => rankOrder(geometry.ranks), [geometry]);
+  const { hover, focus, hot, setHover, setFocus, isFocused, setIsFocused } = useHot(geometry);
+  const grid = useRef<HTMLDivElement>(null);
+  const laneHead = useRef<HTMLDivElement>(null);
+  const laneWidth = useWidth(laneHead);
+  const onCanvas = geometry.places.length > MOST_IN_DOM;
+  const hotSample = hot && sampleAt(geometry, hot);
+  const card = hotSample === null ? null : sampleFacts(schedule, geometry, hotSample, policyVersion);
+
+  const onKeyDown = (event: KeyboardEvent) => {
+    const move = MOVES[event.key];
+    if (event.key === "Escape") setHover(null);
+    if (move === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    setHover(null);
+    const to = moveTo(geometry, order, focus, move);
+    setFocus(to);
+    grid.current?.querySelector<HTMLElement>(`[data-cell="${to.rank}-${to.cell}"]`)?.focus();
+  };
+  return (
+    <div className={styles.wrap}>
+      <div
+        ref={grid}
+        role="grid"
+        aria-label={label}
+        aria-readonly="true"
+        className={styles.grid}
+        onKeyDown={onKeyDown}
+        onFocus={(event) => {
+          const at = event.target.getAttribute("data-cell")?.split("-").map(Number);
+          if (at && (at[0] !== focus.rank || at[1] !== focus.cell)) {
+            setFocus({ rank: at[0] ?? 0, cell: at[1] ?? 0, piece: 0 });
+          }
+          setIsFocused(event.target.matches(":focus-visible"));
+        }}
+        onBlur={() => setIsFocused(false)}
+      >
+        <HeadRow laneHead={laneHead} />
+        {order.map(({ rank: number, isOpen }) => {
+          const rank = geometry.ranks[number] as Rank;
+          return (
+            <RankRow
+              key={number}
+              rank={rank}
+              isOpen={isOpen}
+              onPoint={(place) => !samePlace(place, hover) && setHover(place)}
+              onChoose={setFocus}
+            >
+              <LaneCells
+                rank={rank}
+                scale={scale}
+                tokenCap={schedule.token_cap}
+                skipsDummies={schedule.skips_dummies}
+                laneWidth={laneWidth}
+                isOpen={isOpen}
+                onCanvas={onCanvas}
+                tabCell={focus.rank === number ? focus.cell : null}
+              />
+              <LaneRings schedule={schedule} geometry={geometry} rank={number} hot={hotSample} />
+            </RankRow>
+          );
+        })}
+        <GridAxis barrierS={geometry.barrierS} />
+      </div>
+      {card && hot && <SampleCard card={card} style={cardPlace(grid.current, geometry, hot)} />}
+      <div className="sr-only" aria-live="polite">
+        {isFocused && card && cardText(card)}
+      </div>
+    </div>
+  );
+}
+
+/** The sample that is read: the one under the pointer, otherwise the focused one. */
+function useHot(geometry: GridGeometry) {
+  const [hover, setHover] = useState<Place | null>(null);
+  const [chosen, setFocus] = useState<Place>({ rank: 0, cell: 0, piece: 0 });
+  const [isFocused, setIsFocused] = useState(false);
+  // Another step has other boxes: what no longer exists falls back to the first one.
+  const focus = sampleAt(geometry, chosen) === null ? firstPlace(geometry) : chosen;
+  const isThere = hover !== null && sampleAt(geometry, hover) !== null;
+  const hot = isThere ? hover : isFocused ? focus : null;
+  return { hover, focus, hot, setHover, setFocus, isFocused, setIsFocused };
+}
+
+function firstPlace(geometry: GridGeometry): Place {
+  const rank = geometry.ranks.find(({ cells }) => cells.some(({ isDummy }) => !isDummy));
+  const cell = rank?.cells.find(({ isDummy }) => !isDummy);
+  return { rank: rank?.rank ?? 0, cell: cell?.index ?? 0, piece: 0 };
+}
+
+function sampleAt({ ranks }: GridGeometry, { rank, cell, piece }: Place): number | null {
+  return ranks[rank]?.cells[cell]?.pieces[piece]?.sample ?? null;
+}
+
+function samePlace(a: Place | null, b: Place | null): boolean {
+  return a?.rank === b?.rank && a?.cell === b?.cell && a?.piece === b?.piece;
+}
+
+function HeadRow({ laneHead }: { laneHead: React.RefObject<HTMLDivElement | null> }) {
+  return (
+    <div role="row" className={styles.headRow}>
+      <div role="columnheader">Rank</div>
+      <div role="columnheader" ref={laneHead}>
+        <span className="sr-only">Micro-batches over time</span>
+      </div>
+      {["Samples", "Tokens", "Busy", "Idle", "Slots"].map((head) => (
+        <div key={head} role="columnheader" data-column={head}>
+          {head}
+        </div>
+      ))}
+    </div>
+  );
+}
+
+interface RankRowProps {
+  rank: Rank;
+  isOpen: boolean;
+  onPoint: (place: Place | null) => void;
+  onChoose: (place: Place) => void;
+  children: React.ReactNode;
+}
+
+function RankRow({ rank, isOpen, onPoint, onChoose, children }: RankRowProps) {
+  const placeUnder = (event: PointerEvent<HTMLElement>) => {
+    const lane = event.currentTarget.getBoundingClientRect();
+    return pieceAt(rank, (event.clientX - lane.left) / lane.width);
+  };
+  return (
+    <div role="row" className={styles.row} data-thin={!isOpen || undefined}>
+      <div role="rowheader">{rank.rank}</div>
+      <div
+        role="presentation"
+        className={styles.lane}
+        onPointerMove={(event) => onPoint(placeUnder(event))}
+        onPointerDown={(event) => {
+          const place = placeUnder(event);
+          onPoint(place);
+          if (place) onChoose(place);
+        }}
+        // A finger that is lifted leaves; what it chose stays to be read.
+        onPointerLeave={(event) => event.pointerType !== "touch" && onPoint(null)}
+      >
+        {children}
+      </div>
+      <div role="gridcell" data-column="Samples">
+        {formatInteger(rank.numSamples)}
+      </div>
+      <div role="gridcell" data-column="Tokens">
+        {formatCompact(rank.tokens)}
+      </div>
+      <div role="gridcell" data-column="Busy">
+        {formatDuration(rank.busyS)}
+      </div>
+      <div role="gridcell" data-column="Idle">
+        {formatPercent(rank.idleFrac)}
+      </div>
+      <div role="gridcell" data-column="Slots">
+        <Slots cells={rank.cells} />
+      </div>
+    </div>
+  );
+}
+
+const CARD_PX = 272;
+const CARD_HEIGHT_PX = 190;
+
+/** Under the sample's row, above it where there is no room; on the side with more room. */
+function cardPlace(grid: HTMLElement | null, geometry: GridGeometry, { rank, cell }: Place): CSSProperties {
+  const box = grid?.querySelector<HTMLElement>(`[data-cell="${rank}-${cell}"]`);
+  const lane = box?.parentElement;
+  if (!grid || !box || !lane) return {};
+  const frame = grid.getBoundingClientRect();
+  const [boxAt, laneAt] = [box.getBoundingClientRect(), lane.getBoundingClientRect()];
+  const start = (geometry.ranks[rank]?.cells[cell]?.left ?? 0) * laneAt.width + laneAt.left - frame.left;
+  const left = Math.max(0, Math.min(start, frame.width - CARD_PX - 14));
+  const below = boxAt.bottom - frame.top + 8;
+  const fitsBelow = boxAt.bottom + CARD_HEIGHT_PX < window.innerHeight;
+  return fitsBelow ? { left, top: below } : { left, bottom: frame.height - (laneAt.top - frame.top) + 4 };
+}

@@ -1,0 +1,173 @@
+/** What a step's numbers mean, in sentences: finding, idle time, books. Pure; numbers come from the record. */
+import type { Schedule, StepRow } from "@/api/types";
+import { formatDuration } from "@/lib/durations";
+import { formatCount, formatInteger, formatPercent } from "@/lib/numbers";
+import { durations, gridGeometry } from "./grid-geometry";
+
+export interface Finding {
+  /** The finding itself, one sentence. */
+  head: string;
+  /** What is behind it, and what to change. */
+  detail: string;
+}
+
+/** The figures of a step that findings look at. */
+export type StepFigures = Pick<
+  StepRow,
+  | "measured_idle_frac"
+  | "predicted_idle_frac"
+  | "idle_bound_frac"
+  | "num_dummies"
+  | "num_microbatches"
+  | "padding_frac"
+>;
+
+const IDLE_POINTS = 0.05;
+const DUMMY_SHARE = 0.1;
+const PADDING_SHARE = 0.1;
+
+/** The first finding that holds, or null. */
+export function findingOf(schedule: Schedule, step: StepFigures): Finding | null {
+  return (
+    longSample(schedule) ??
+    overCap(schedule) ??
+    idleAboveBound(schedule, step) ??
+    manyDummies(schedule, step) ??
+    muchPadding(step)
+  );
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
+
+/** A sample that costs more than a rank's fair share: no schedule of this step can end before it does. */
+function longSample(schedule: Schedule): Finding | null {
+  const dp = schedule.micro_batches.length;
+  const cost = Math.max(...schedule.sample_cost);
+  const sample = schedule.sample_cost.indexOf(cost);
+  if (dp < 2 || !(cost > sum(schedule.sample_cost) / dp)) return null;
+  const rank = schedule.micro_batches.findIndex((own) => own.some((samples) => samples.includes(sample)));
+  const tokens = schedule.samples.num_tokens[sample] ?? 0;
+  const ends = durations(schedule, "measured").map(sum);
+  const others = Math.max(0, ...ends.filter((_, other) => other !== rank));
+  const ahead = (ends[rank] ?? 0) - others;
+  const isAlone = sum((schedule.micro_batches[rank] ?? []).map(({ length }) => length)) === 1;
+  const size = `It has ${formatInteger(tokens)} tokens${capTimes(tokens, schedule.token_cap, ", ")}`;
+  const place = isAlone ? `runs by itself on rank ${rank}` : `runs on rank ${rank}`;
+  const lead = ahead > 0 ? `; the other ranks end ${formatDuration(ahead)} or more sooner` : "";
+  return {
+    head: `Sample ${formatInteger(sample)} alone sets the length of this step.`,
+    detail: `${size}, and ${place}${lead}. To shorten it, lower rollout.max_new_tokens.`,
+  };
+}
+
+/** `4.5 × the cap`, where it is above it. */
+export function capTimes(tokens: number, cap: number | null, before = ""): string {
+  return cap !== null && tokens > cap ? `${before}${(tokens / cap).toFixed(1)} × the cap` : "";
+}
+
+function overCap(schedule: Schedule): Finding | null {
+  const { token_cap: cap, samples } = schedule;
+  if (cap === null) return null;
+  const over = schedule.micro_batches
+    .flat()
+    .filter((members) => sum(members.map((sample) => samples.num_tokens[sample] ?? 0)) > cap);
+  if (over.length === 0) return null;
+  const longest = Math.max(...over.flat().map((sample) => samples.num_tokens[sample] ?? 0));
+  const sample = samples.num_tokens.indexOf(longest);
+  return {
+    head: `${formatCount(over.length, "micro-batch").replace("batchs", "batches")} over the cap of ${formatInteger(cap)} tokens.`,
+    detail: `Sample ${formatInteger(sample)} has ${formatInteger(longest)} tokens and runs alone. Raise schedule.token_cap, or lower rollout.max_new_tokens.`,
+  };
+}
+
+function idleAboveBound(schedule: Schedule, step: StepFigures): Finding | null {
+  const above = step.measured_idle_frac - step.idle_bound_frac;
+  if (above <= IDLE_POINTS) return null;
+  const head = `The ranks wait ${formatPercent(step.measured_idle_frac)} of this step, ${points(above)} above its bound.`;
+  if (step.predicted_idle_frac - step.idle_bound_frac > IDLE_POINTS) {
+    return {
+      head,
+      detail: `The plan itself waits ${formatPercent(step.predicted_idle_frac)}. A lower schedule.token_cap gives micro-batches that can be balanced.`,
+    };
+  }
+  const slow = slowestAgainstPlan(schedule);
+  return {
+    head,
+    detail: `The plan waits ${formatPercent(step.predicted_idle_frac)}: rank ${slow.rank} took ${slow.times.toFixed(2)} × the time that was predicted for it.`,
+  };
+}
+
+function slowestAgainstPlan(schedule: Schedule): { rank: number; times: number } {
+  const measured = durations(schedule, "measured").map(sum);
+  const predicted = durations(schedule, "predicted").map(sum);
+  const times = measured.map((seconds, rank) => seconds / (predicted[rank] || seconds || 1));
+  const most = Math.max(...times);
+  return { rank: times.indexOf(most), times: most };
+}
+
+function manyDummies(schedule: Schedule, step: StepFigures): Finding | null {
+  const slots = step.num_microbatches * schedule.micro_batches.length;
+  if (step.num_dummies <= slots * DUMMY_SHARE) return null;
+  const head = `${formatInteger(step.num_dummies)} of ${formatInteger(slots)} slots hold dummies.`;
+  return schedule.skips_dummies
+    ? { head, detail: "They have weight 0 and are skipped, so they cost no time in this layout." }
+    : {
+        head,
+        detail: "They have weight 0 but run, and take time. A lower schedule.token_cap fills the slots.",
+      };
+}
+
+function muchPadding(step: StepFigures): Finding | null {
+  if (step.padding_frac <= PADDING_SHARE) return null;
+  return {
+    head: `${formatPercent(step.padding_frac)} of the computed positions hold no token.`,
+    detail: "Samples of like length beside each other would need fewer.",
+  };
+}
+
+/** `8.1 points`. */
+function points(fraction: number): string {
+  return `${(fraction * 100).toFixed(1)} points`;
+}
+
+/** Half a point is what rounding hides. */
+const SAME = 0.005;
+
+/** One sentence that compares measured, predicted and bound. `layout` names it: `dp 8`. */
+export function idleSentence(step: StepFigures, layout: string): string {
+  const { measured_idle_frac: measured, predicted_idle_frac: predicted, idle_bound_frac: bound } = step;
+  if (measured - predicted > IDLE_POINTS) {
+    return `The ranks waited ${points(measured - predicted)} more than was planned: some took longer than their lengths say.`;
+  }
+  if (predicted - bound <= SAME) {
+    return `The plan is at its bound: under ${layout} no other schedule of these samples ends sooner.`;
+  }
+  return `The plan is ${points(predicted - bound)} above its bound: under ${layout} another schedule could end that much sooner at best.`;
+}
+
+/** Where the rollouts of the step's iteration went: `512 generated = 136 trained + 376 filtered (zero variance)`. */
+export function booksSentence(step: StepRow): string {
+  if (step.phase === "warm_start") return "A supervised step: nothing was generated for it.";
+  if (step.num_generated === 0) {
+    return `Rollouts of iteration ${formatInteger(step.iteration)}; its first step tells how many were generated.`;
+  }
+  const trained = step.num_generated - step.num_filtered - step.num_dropped;
+  const parts = [
+    `${formatInteger(trained)} trained`,
+    ...(step.num_filtered > 0 ? [`${formatInteger(step.num_filtered)} filtered (zero variance)`] : []),
+    ...(step.num_dropped > 0 ? [`${formatInteger(step.num_dropped)} dropped`] : []),
+  ];
+  const books = `${formatInteger(step.num_generated)} generated = ${parts.join(" + ")}`;
+  return trained === step.num_rollouts
+    ? books
+    : `${books}, over the steps of iteration ${formatInteger(step.iteration)}`;
+}
+
+/** What stands at the end of the busiest rank, in words, for a reader who does not see the grid. */
+export function gridSentence(schedule: Schedule, title: string): string {
+  const { ranks, barrierS } = gridGeometry(schedule, "measured");
+  const last = ranks.find(({ end }) => end === 1) ?? ranks[0];
+  return `${title}: ${formatCount(ranks.length, "rank")}, ${formatDuration(barrierS)} to the barrier, rank ${last?.rank ?? 0} ends last.`;
+}

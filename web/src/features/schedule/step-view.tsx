@@ -1,0 +1,129 @@
+/** One step: its head, the finding, the grid with its legend, and the facts beside it. */
+import { useMemo } from "react";
+import { ApiProblem, problemSentence } from "@/api/problem";
+import type { Run, StepRow, StepSchedule } from "@/api/types";
+import { Button } from "@/components/button";
+import { EmptyState } from "@/components/empty-state";
+import { Icon } from "@/components/icon";
+import { LoadingBars } from "@/components/loading-bars";
+import { ProblemPanel } from "@/components/problem-panel";
+import { formatInteger, formatRange } from "@/lib/numbers";
+import { colourChoices, colourScale } from "./cell-colours";
+import { CertificatePanel } from "./certificate-panel";
+import { CountsPanel, IdlePanel } from "./fact-panels";
+import { gridGeometry } from "./grid-geometry";
+import { GridLegend } from "./grid-legend";
+import { ScheduleGrid } from "./schedule-grid";
+import styles from "./schedule-page.module.css";
+import type { Colour } from "./schedule-search";
+import { StepHead, type StepHeadProps } from "./step-head";
+import { findingOf } from "./step-sentences";
+import type { ShownStep } from "./use-step";
+
+const RETRY_S = 5;
+const GRID_ROWS = 8;
+
+export interface StepViewProps extends Omit<StepHeadProps, "row" | "colours"> {
+  run: Run;
+  shown: ShownStep;
+}
+
+export function StepView({ run, shown, ...head }: StepViewProps) {
+  const { row, record, error, retry } = shown;
+  const { step, newest, setSearch } = head;
+  if (error instanceof ApiProblem && error.isMissing) {
+    return (
+      <div className={styles.nothing}>
+        <EmptyState
+          title={`Step ${formatInteger(step)} is not recorded`}
+          actions={<Button onClick={() => setSearch({ step: undefined })}>Newest step</Button>}
+        >
+          The run has steps {formatRange(0, newest)}.
+        </EmptyState>
+      </div>
+    );
+  }
+  if (error && record?.step !== step) {
+    return (
+      <div className={styles.nothing}>
+        <ProblemPanel
+          title={`Step ${formatInteger(step)} did not load`}
+          detail={problemSentence(error)}
+          onRetry={retry}
+          retryAfterS={RETRY_S}
+        />
+      </div>
+    );
+  }
+  if (!row || !record) {
+    return (
+      <div className={styles.nothing}>
+        <LoadingBars rows={GRID_ROWS} rowHeight={52} onRetry={retry} />
+      </div>
+    );
+  }
+  return <Loaded run={run} row={row} record={record} {...head} />;
+}
+
+type LoadedProps = Omit<StepHeadProps, "row" | "colours"> & { run: Run; row: StepRow; record: StepSchedule };
+
+function Loaded({ run, row, record, ...head }: LoadedProps) {
+  const { schedule } = record;
+  const { search } = head;
+  const width = search.width ?? "measured";
+  const geometry = useMemo(() => gridGeometry(schedule, width), [schedule, width]);
+  const colours = colourChoices(schedule, row.policy_version);
+  const wanted = search.colour ?? "tokens";
+  const colour: Colour = colours.includes(wanted) ? wanted : "tokens";
+  const scale = useMemo(
+    () => colourScale(schedule, colour, row.policy_version),
+    [schedule, colour, row.policy_version],
+  );
+  const measured = useMemo(() => gridGeometry(schedule, "measured"), [schedule]);
+  const label = `Schedule of step ${formatInteger(row.step)}`;
+  return (
+    <div className={styles.columns}>
+      <section className={styles.panel} aria-label={label}>
+        <StepHead {...head} row={row} colours={colours} search={{ ...search, colour }} />
+        <FindingLine record={record} row={row} />
+        <ScheduleGrid
+          schedule={schedule}
+          geometry={geometry}
+          scale={scale}
+          policyVersion={row.policy_version}
+          label={label}
+        />
+        <GridLegend schedule={schedule} scale={scale} colour={colour} isOverCap={row.num_over_cap > 0} />
+      </section>
+      <aside className={styles.facts} aria-label={`Facts of step ${formatInteger(row.step)}`}>
+        <IdlePanel
+          step={row}
+          dpSize={geometry.ranks.length}
+          layout={run.parallelism}
+          barrierS={measured.barrierS}
+        />
+        <CertificatePanel record={record} />
+        <CountsPanel step={row} />
+      </aside>
+    </div>
+  );
+}
+
+/** Its place stays, so that the grid does not jump from step to step. */
+function FindingLine({ record, row }: { record: StepSchedule; row: StepRow }) {
+  const finding = useMemo(() => findingOf(record.schedule, row), [record, row]);
+  return (
+    <p className={styles.finding} data-empty={finding === null || undefined} role="status">
+      {finding ? (
+        <>
+          <Icon name="warning" />
+          <span>
+            <b>{finding.head}</b> {finding.detail}
+          </span>
+        </>
+      ) : (
+        "Nothing odd in this step."
+      )}
+    </p>
+  );
+}

@@ -1,0 +1,41 @@
+/** The lanes of the strip over all steps: one column per point or bucket, its largest value shown. Pure. */
+import type { MetricTrack } from "@/components/chart/metric-track";
+
+export type Pick = "most" | "least";
+
+export interface StripColumn {
+  step: number;
+  lastStep: number;
+  most: number;
+  least: number;
+}
+
+export function stripColumns(track: MetricTrack): StripColumn[] {
+  const { step, lastStep, low, high, value } = track.columns;
+  return step.flatMap((first, i) => {
+    const [least, most] = [low[i] ?? value[i], high[i] ?? value[i]];
+    if (least === null || most === null || least === undefined || most === undefined) return [];
+    return [{ step: first, lastStep: lastStep[i] ?? first, most, least }];
+  });
+}
+
+/** The columns that hold the oddest steps, oddest first; with `most` only those above 0. */
+export function oddest(columns: readonly StripColumn[], pick: Pick): StripColumn[] {
+  if (pick === "least") return [...columns].sort((a, b) => a.least - b.least || a.step - b.step);
+  return columns.filter(({ most }) => most > 0).sort((a, b) => b.most - a.most || a.step - b.step);
+}
+
+/** The column of a step, or the nearest one. */
+export function columnAt(columns: readonly StripColumn[], step: number): StripColumn | null {
+  return columns.findLast((column) => column.step <= step) ?? columns[0] ?? null;
+}
+
+/** The step of a full-resolution series that a column was drawn for. */
+export function oddStep(steps: readonly number[], values: readonly number[], pick: Pick): number | null {
+  let best: number | null = null;
+  values.forEach((value, i) => {
+    const than = best === null ? null : (values[best] as number);
+    if (than === null || (pick === "most" ? value > than : value < than)) best = i;
+  });
+  return best === null ? null : (steps[best] ?? null);
+}

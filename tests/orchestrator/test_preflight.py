@@ -6,10 +6,13 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from orchestrator.contracts.run_spec import RunSpec
 from orchestrator.preflight import preflight
 from tests.orchestrator.run_factories import run_spec
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def with_model(path: Path) -> RunSpec:
@@ -31,6 +34,11 @@ def complete_model(path: Path) -> Path:
 def test_a_spec_that_can_start_has_no_problems(tmp_path: Path) -> None:
     assert preflight(run_spec()) == []
     assert preflight(with_model(complete_model(tmp_path))) == []
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.yaml")), ids=lambda path: path.stem)
+def test_the_examples_can_start(path: Path) -> None:
+    assert preflight(RunSpec.model_validate(yaml.safe_load(path.read_text(encoding="utf8")))) == []
 
 
 def test_a_missing_model_directory_is_named(tmp_path: Path) -> None:

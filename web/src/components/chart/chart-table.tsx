@@ -1,5 +1,5 @@
 /** The table behind a chart: every point that is drawn, and those that no line can show. */
-import { Fragment } from "react";
+import { Fragment, useEffect, useRef } from "react";
 import { Button } from "@/components/button";
 import { classNames } from "@/lib/class-names";
 import { formatMetric, formatRange } from "@/lib/numbers";
@@ -26,14 +26,26 @@ interface Row {
 export function ChartTable({ config, group, label, onClose, className }: ChartTableProps) {
   const rows = tableRows(config.lines, group);
   const now = new Date();
+  const region = useRef<HTMLElement>(null);
+  useEffect(() => region.current?.focus(), []);
   const isSampled = config.lines.map(({ track }) => track.sampled);
   return (
     <div className={classNames(styles.chart, styles.table, className)}>
       <Button className={styles.close} onClick={onClose}>
         Back to the chart
       </Button>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
-      <section className={styles.scroll} tabIndex={0} aria-label={`${label}, table`}>
+      <section
+        className={styles.scroll}
+        ref={region}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+        tabIndex={0}
+        onKeyDown={(event) => {
+          if (event.key !== "t" && event.key !== "Escape") return;
+          event.preventDefault();
+          onClose();
+        }}
+        aria-label={`${label}, table`}
+      >
         <table>
           <caption className="sr-only">{label}</caption>
           <thead>

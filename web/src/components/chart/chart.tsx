@@ -44,6 +44,8 @@ export function Chart(props: ChartProps) {
     if (spoken.current) spoken.current.textContent = cursorSentence(group, config);
   };
 
+  useReturnedFocus(root, showsTable);
+
   if (showsTable) {
     return (
       <ChartTable
@@ -70,10 +72,21 @@ export function Chart(props: ChartProps) {
       />
       <div ref={spoken} className="sr-only" aria-live="polite" />
       {status.points > 0 && !status.hasFinite && (
-        <p className={styles.nothing}>No finite value in {status.points.toLocaleString("en-US")} points</p>
+        <p className={styles.nothing} data-upper={config.right !== null || undefined}>
+          No finite value in {status.points.toLocaleString("en-US")} points
+        </p>
       )}
     </div>
   );
+}
+
+/** Who came back from the table by key is where they were before. */
+function useReturnedFocus(root: React.RefObject<HTMLDivElement | null>, showsTable: boolean): void {
+  const wasTable = useRef(showsTable);
+  useEffect(() => {
+    if (wasTable.current && !showsTable) root.current?.focus();
+    wasTable.current = showsTable;
+  }, [root, showsTable]);
 }
 
 function sameStatus(a: PlotStatus, b: PlotStatus): boolean {
@@ -110,7 +123,10 @@ function keyAction(event: KeyboardEvent, plot: Plot | null, props: ChartProps): 
     case "Escape":
       return () => plot?.moveTo(null);
     case "t":
-      return props.onToggleTable;
+      return () => {
+        plot?.moveTo(null);
+        props.onToggleTable();
+      };
     case "Enter":
       return () => openAtCursor(props);
     default:

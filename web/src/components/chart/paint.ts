@@ -42,13 +42,16 @@ export function paintGrid(surface: Surface, ys: readonly number[]): void {
   for (const y of ys) ctx.fillRect(left, Math.round(y) - Math.floor(thick / 2), width, thick);
 }
 
+/** `−9.5e−7` fills what the gutter leaves. */
+const LABEL_GAP = 6;
+
 function textStyle({ ctx, theme, ratio }: Surface): void {
   ctx.font = `${11 * ratio}px ${theme.font}`;
   ctx.fillStyle = theme.text3;
   ctx.textBaseline = "middle";
 }
 
-/** Labels in the gutter, eight pixels from the plot. */
+/** Labels in the gutter, beside the plot. */
 export function paintYLabels(
   surface: Surface,
   labels: readonly { y: number; text: string }[],
@@ -57,7 +60,8 @@ export function paintYLabels(
   const { ctx, ratio } = surface;
   textStyle(surface);
   ctx.textAlign = side === "left" ? "right" : "left";
-  const x = side === "left" ? surface.left - 8 * ratio : surface.left + surface.width + 8 * ratio;
+  const x =
+    side === "left" ? surface.left - LABEL_GAP * ratio : surface.left + surface.width + LABEL_GAP * ratio;
   for (const { y, text } of labels) ctx.fillText(text, Math.round(x), Math.round(y));
 }
 

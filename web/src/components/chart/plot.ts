@@ -7,45 +7,13 @@
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import type { ChartGroup, GroupMember, XRange } from "./chart-group";
-import type { MetricTrack } from "./metric-track";
-import {
-  clipped,
-  paintBand,
-  paintDot,
-  paintGrid,
-  paintMark,
-  paintOldField,
-  paintOldLine,
-  paintXLabels,
-  paintYLabels,
-  type Surface,
-  spacedMarks,
-  withAlpha,
-} from "./paint";
-import {
-  axisOf,
-  FRAME,
-  isLog,
-  type LineKind,
-  type PlotConfig,
-  type PlotLine,
-  type Side,
-} from "./plot-config";
+import { axisOf, FRAME, isLog, type PlotConfig, type PlotLine, type Side } from "./plot-config";
+import { paint } from "./plot-paint";
 import { plotEnds } from "./plot-scale";
-import {
-  type Cell,
-  type Extent,
-  extent,
-  joinColumns,
-  lonePoints,
-  positiveOnly,
-  smooth,
-  union,
-} from "./series-math";
+import { type Column, colourOf, dotElement, nearestMeasured, seriesOf, setCursor } from "./plot-series";
+import { type Extent, extent, joinColumns, positiveOnly, smooth, union } from "./series-math";
 import { type ChartTheme, chartTheme, onThemeChange } from "./theme";
-import { logLabels, valueLabels } from "./tick-labels";
 import type { Axis } from "./ticks";
-import { xLabels } from "./x-labels";
 import { growAxis } from "./y-range";
 
 export interface PlotEvents {
@@ -66,18 +34,9 @@ export interface PlotStatus {
   hasFinite: boolean;
 }
 
-/** A column of the plot's data: a line as it is, or smoothed. */
-interface Column {
-  line: PlotLine;
-  smoothed: boolean;
-}
-
+const NOTHING: Extent = { low: null, high: null };
 const DRAG_PX = 6;
-/** Opacity of the fill, band and old line of each kind. */
-const FILL: Record<LineKind, number> = { line: 0, area: 0.17, floor: 0.22 };
-const BAND: Record<LineKind, number> = { line: 0.1, area: 0.2, floor: 0 };
-const OLD: Record<LineKind, number> = { line: 0.38, area: 0.55, floor: 0.38 };
-const RAW_UNDER_SMOOTH = 0.3;
+const DOUBLE_CLICK_MS = 250;
 
 export class Plot implements GroupMember {
   isVisible = true;
@@ -149,7 +108,7 @@ export class Plot implements GroupMember {
   }
 
   private status(): PlotStatus {
-    const main = this.config.lines[0]?.track;
+    const main = this.config.lines.find(({ kind }) => kind === "line")?.track;
     return {
       hidden: this.hidden,
       points: main?.total ?? 0,
@@ -202,7 +161,7 @@ export class Plot implements GroupMember {
       const lines = this.config.lines.filter((line) => line.side === side);
       if (lines.length === 0) continue;
       const axis = axisOf(this.config, side);
-      const { low, high } = lines.map((line) => this.extentOf(line, from, to)).reduce(union);
+      const { low, high } = lines.map((line) => this.extentOf(line, from, to)).reduce(union, NOTHING);
       const grown = growAxis(this.isPlaceholder[side] ? null : this.axes[side], low, high, {
         fromZero: axis.fromZero,
         integer: axis.integer,
@@ -218,6 +177,8 @@ export class Plot implements GroupMember {
   private extentOf(line: PlotLine, from: number, to: number): Extent {
     const { view } = this.config;
     const positive = isLog(this.config, line.side);
+    // On a logarithmic axis a bound of almost 0 would take all the room.
+    if (positive && line.kind === "floor") return NOTHING;
     const { columns, old } = line.track;
     const shown = view.bands ? [columns.low, columns.high] : [columns.value];
     const all = extent(columns.x, shown, from, to, positive);
@@ -257,13 +218,17 @@ export class Plot implements GroupMember {
       series: [{}, ...this.columns.map((column) => seriesOf(column, theme, this.config.view.smoothing > 0))],
       cursor: this.cursorOptions(theme),
       hooks: {
-        drawClear: [(u) => this.painting(u, (surface) => this.paintBelow(u, surface))],
-        draw: [(u) => this.painting(u, (surface) => this.paintAbove(u, surface))],
+        drawClear: [(u) => paint({ ...this.scene(), u }, "below")],
+        draw: [(u) => paint({ ...this.scene(), u }, "above")],
         setCursor: [(u) => this.onCursor(u)],
         setSelect: [(u) => this.onSelect(u)],
         ready: [(u) => this.listen(u)],
       },
     };
+  }
+
+  private scene() {
+    return { group: this.group, config: this.config, columns: this.columns, axes: this.axes };
   }
 
   private cursorOptions(theme: ChartTheme): uPlot.Cursor {
@@ -275,13 +240,9 @@ export class Plot implements GroupMember {
         // Only the cursor is shared: a drag is one chart's own until it becomes a range.
         filters: { pub: (type) => type === "mousemove", sub: () => true },
       },
-      drag: { x: true, y: false, setScale: false, dist: DRAG_PX },
-      bind: {
-        dblclick: () => () => {
-          this.events.onZoom?.(null);
-          return null;
-        },
-      },
+      // uPlot takes any click for a drag whose cursor stands on a point instead of under the pointer: `listen` decides.
+      drag: { x: true, y: false, setScale: false, dist: DRAG_PX, click: () => {} },
+      bind: { dblclick: () => null },
       // The line stands on a point: what is read off is what was measured.
       move: (u, left, top) => {
         if (left < 0) return [left, top];
@@ -366,198 +327,24 @@ export class Plot implements GroupMember {
   }
 
   private listen(u: uPlot): void {
+    let downX = 0;
+    let timer = 0;
+    u.over.addEventListener("mousedown", ({ clientX }) => {
+      downX = clientX;
+    });
+    u.over.addEventListener("dblclick", () => {
+      clearTimeout(timer);
+      this.events.onZoom?.(null);
+    });
     u.over.addEventListener("click", (event) => {
+      if (Math.abs(event.clientX - downX) >= DRAG_PX || event.detail > 1) return;
       // A finger has no hover: its tap reads the value.
       if (event instanceof PointerEvent && event.pointerType === "touch") return;
       const x = this.group.cursor;
-      if (x !== null) this.events.onChoose?.(x);
+      const choose = () => x !== null && this.events.onChoose?.(x);
+      // Only where there is something to zoom out of may the first click be half of a double one.
+      if (this.group.isZoomed) timer = window.setTimeout(choose, DOUBLE_CLICK_MS);
+      else choose();
     });
   }
-
-  // Painting
-
-  private painting(u: uPlot, paint: (surface: Surface) => void): void {
-    const { ctx, bbox } = u;
-    ctx.save();
-    paint({
-      ctx,
-      theme: chartTheme(),
-      ratio: uPlot.pxRatio,
-      left: bbox.left,
-      top: bbox.top,
-      width: bbox.width,
-      height: bbox.height,
-      xOf: (x) => u.valToPos(x, "x", true),
-      yOf: (y) => u.valToPos(y, "left", true),
-    });
-    ctx.restore();
-  }
-
-  private paintBelow(u: uPlot, surface: Surface): void {
-    this.paintAxes(u, surface);
-    const { view, lines } = this.config;
-    clipped(surface, () => {
-      if (view.old) this.paintOld(u, surface);
-      if (!view.bands) return;
-      for (const line of lines) {
-        const colour = withAlpha(colourOf(line.kind, surface.theme), BAND[line.kind]);
-        if (BAND[line.kind] > 0)
-          paintBand(on(u, surface, line), this.bandOf(line), colour, line.kind === "area");
-      }
-    });
-  }
-
-  private bandOf(line: PlotLine) {
-    const { x, low, high } = line.track.columns;
-    return isLog(this.config, line.side)
-      ? { x, low: positiveOnly(low).values, high: positiveOnly(high).values }
-      : { x, low, high };
-  }
-
-  private paintAxes(u: uPlot, surface: Surface): void {
-    for (const side of ["left", "right"] as const) {
-      const axis = this.axes[side];
-      if (!axis || !this.config.lines.some((line) => line.side === side)) continue;
-      const log = isLog(this.config, side);
-      const { percent } = axisOf(this.config, side);
-      const texts = log ? logLabels(axis.ticks, percent) : valueLabels(axis.ticks, percent);
-      const ys = axis.ticks.map((tick) => u.valToPos(tick, side, true));
-      if (!this.config.left.part) paintGrid(surface, ys);
-      paintYLabels(
-        surface,
-        ys.map((y, i) => ({ y, text: texts[i] ?? "" })),
-        side,
-      );
-    }
-    const rows = this.config.left.part?.rows;
-    if (rows) {
-      paintGrid(
-        surface,
-        Array.from({ length: rows + 1 }, (_, i) => surface.top + (surface.height * i) / rows),
-      );
-    }
-    const most = Math.max(2, Math.floor(surface.width / surface.ratio / 78));
-    const labels = xLabels(this.group.xKind, this.group.range(), most, new Date());
-    paintXLabels(
-      surface,
-      labels.map(({ x, text }) => ({ x: surface.xOf(x), text })),
-    );
-  }
-
-  private paintOld(u: uPlot, surface: Surface): void {
-    const attempts = new Map<number, { from: number; to: number; step: number }>();
-    for (const line of this.config.lines) {
-      for (const { attempt, columns } of line.track.old) {
-        const [from, to, step] = [columns.x[0], columns.x[columns.x.length - 1], columns.step[0]];
-        if (from === undefined || to === undefined || step === undefined) continue;
-        const known = attempts.get(attempt);
-        attempts.set(attempt, {
-          from: Math.min(from, known?.from ?? from),
-          to: Math.max(to, known?.to ?? to),
-          step: Math.min(step, known?.step ?? step),
-        });
-      }
-    }
-    // A label needs room that a narrow chart has not.
-    const hasRoom = this.config.labelsOld && surface.width / surface.ratio > 480;
-    for (const [attempt, { from, to, step }] of attempts) {
-      const label = hasRoom ? `attempt ${attempt}, superseded from ${step.toLocaleString("en-US")}` : null;
-      if (this.config.labelsOld) paintOldField(surface, from, to, label);
-    }
-    for (const line of this.config.lines) {
-      const colour = withAlpha(colourOf(line.kind, surface.theme), OLD[line.kind]);
-      for (const { columns } of line.track.old) {
-        const values = isLog(this.config, line.side) ? positiveOnly(columns.value).values : columns.value;
-        paintOldLine(on(u, surface, line), columns.x, values, colour, line.kind === "area");
-      }
-    }
-  }
-
-  private paintAbove(u: uPlot, surface: Surface): void {
-    clipped(
-      { ...surface, top: surface.top - 4 * surface.ratio, height: surface.height + 8 * surface.ratio },
-      () => {
-        this.columns.forEach(({ line, smoothed }, k) => {
-          if (line.kind === "floor") return;
-          if (!smoothed) this.paintLone(u, surface, line, k + 1);
-          this.paintMarks(surface, line.track);
-        });
-      },
-    );
-    if (!this.group.isLive || this.group.isZoomed) return;
-    for (const line of this.config.lines) if (line.kind !== "floor") this.paintLiveEdge(u, surface, line);
-  }
-
-  private paintLone(u: uPlot, surface: Surface, line: PlotLine, series: number): void {
-    const values: Cell[] = Array.from(u.data[series] ?? []);
-    const { yOf, xOf } = on(u, surface, line);
-    for (const i of lonePoints(values)) {
-      const value = values[i];
-      const x = u.data[0][i];
-      if (value == null || x === undefined) continue;
-      paintDot(surface, xOf(x), yOf(value), 3, colourOf(line.kind, surface.theme), false);
-    }
-  }
-
-  private paintMarks(surface: Surface, track: MetricTrack): void {
-    const { from, to } = this.group.range();
-    const inside = track.marks.filter(({ x }) => x >= from && x <= to);
-    for (const mark of spacedMarks(inside, surface.xOf, 9 * surface.ratio)) {
-      paintMark(surface, surface.xOf(mark.x), mark.kind);
-    }
-  }
-
-  private paintLiveEdge(u: uPlot, surface: Surface, line: PlotLine): void {
-    const { x, value } = line.track.columns;
-    const last = value[value.length - 1];
-    if (last === null || last === undefined) return;
-    const { xOf, yOf } = on(u, surface, line);
-    paintDot(surface, xOf(x[x.length - 1] as number), yOf(last), 6, colourOf(line.kind, surface.theme), true);
-  }
-}
-
-function on(u: uPlot, surface: Surface, line: PlotLine): Surface {
-  return { ...surface, yOf: (y) => u.valToPos(y, line.side, true) };
-}
-
-function colourOf(kind: LineKind, theme: ChartTheme): string {
-  return kind === "area" ? theme.batch : kind === "floor" ? theme.bound : theme.metric;
-}
-
-function seriesOf({ line, smoothed }: Column, theme: ChartTheme, hasSmooth: boolean): uPlot.Series {
-  const colour = colourOf(line.kind, theme);
-  const isFaint = hasSmooth && !smoothed && line.kind === "line";
-  const fill = FILL[line.kind];
-  const stepped = uPlot.paths.stepped?.({ align: 1 });
-  return {
-    scale: line.side,
-    auto: false,
-    spanGaps: false,
-    points: { show: false },
-    ...(line.kind !== "floor" && { stroke: isFaint ? withAlpha(colour, RAW_UNDER_SMOOTH) : colour }),
-    width: line.kind === "area" ? 1.1 : 1.5,
-    ...(fill > 0 && { fill: withAlpha(colour, fill), fillTo: (u: uPlot) => u.scales[line.side]?.min ?? 0 }),
-    ...(line.kind === "area" && stepped && { paths: stepped }),
-  };
-}
-
-/** The nearest index with a value or a gap; `undefined` entries belong to other lines. */
-function nearestMeasured(values: ArrayLike<number | null | undefined>, index: number): number {
-  for (let distance = 0; distance < values.length; distance++) {
-    if (values[index - distance] !== undefined) return index - distance;
-    if (values[index + distance] !== undefined) return index + distance;
-  }
-  return index;
-}
-
-function dotElement(): HTMLElement {
-  const dot = document.createElement("div");
-  dot.style.borderWidth = "2px";
-  return dot;
-}
-
-/** uPlot's own third argument, which tells the other charts of the group, is missing in its types. */
-function setCursor(u: uPlot, left: number, tell: { fire: boolean; publish: boolean }): void {
-  const set: (at: { left: number; top: number }, fire: boolean, publish: boolean) => void = u.setCursor;
-  set({ left, top: left < 0 ? -10 : 10 }, tell.fire, tell.publish);
 }

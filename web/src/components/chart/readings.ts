@@ -1,6 +1,7 @@
 /** What a track says at one x, and all of it in a sentence. Pure; for heads, tooltips, tables and screen readers. */
 import { formatInteger, formatMetric, formatRange, type MetricValue } from "@/lib/numbers";
 import type { MetricTrack } from "./metric-track";
+import type { NonFiniteCounts } from "./non-finite-marks";
 
 export interface Reading {
   x: number;
@@ -49,11 +50,17 @@ export function stepsText({ step, lastStep }: Pick<Reading, "step" | "lastStep">
   return step === lastStep ? `Step ${formatInteger(step)}` : `Steps ${formatRange(step, lastStep)}`;
 }
 
+export function nonFiniteCounts(track: MetricTrack): NonFiniteCounts {
+  const counts: NonFiniteCounts = {};
+  for (const { kind } of track.marks) counts[kind] = (counts[kind] ?? 0) + 1;
+  return counts;
+}
+
 /** `1 NaN, 2 Infinity`; empty when every value is finite. */
 export function nonFiniteText(track: MetricTrack): string {
-  const counts = new Map<string, number>();
-  for (const { kind } of track.marks) counts.set(kind, (counts.get(kind) ?? 0) + 1);
-  return [...counts].map(([kind, count]) => `${formatInteger(count)} ${kind.replace("-", "−")}`).join(", ");
+  return Object.entries(nonFiniteCounts(track))
+    .map(([kind, count]) => `${formatInteger(count)} ${kind.replace("-", "−")}`)
+    .join(", ");
 }
 
 /** A tenth of what was measured, at both ends, tells the trend. */

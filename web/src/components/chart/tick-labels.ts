@@ -1,6 +1,7 @@
 /** What stands beside a tick. All labels of an axis have the same unit and decimals. Pure. */
 import { formatInteger, NBSP } from "@/lib/numbers";
 import { formatClock, formatClockMinutes, formatDate } from "@/lib/times";
+import { clean, TINY } from "./ticks";
 
 const MINUS = "−";
 const UNITS = [
@@ -33,7 +34,7 @@ function exponent(value: number): string {
 export function valueLabels(ticks: readonly number[], percent = false): string[] {
   if (percent) return scaledLabels(ticks.map((tick) => tick * 100)).map((text) => `${text}%`);
   const largest = Math.max(0, ...ticks.map(Math.abs));
-  if (largest > 0 && largest < 0.001) return ticks.map(exponent);
+  if (largest > 0 && largest < TINY && decimalsFor(stepOf(ticks)) > 3) return ticks.map(exponent);
   const unit = UNITS.find(({ size }) => largest >= size);
   if (unit === undefined) return scaledLabels(ticks);
   const texts = scaledLabels(ticks.map((tick) => tick / unit.size));
@@ -41,13 +42,17 @@ export function valueLabels(ticks: readonly number[], percent = false): string[]
 }
 
 function scaledLabels(values: readonly number[]): string[] {
-  const step = values.length > 1 ? (values[1] as number) - (values[0] as number) : (values[0] ?? 1);
-  return values.map((value) => fixed(value, decimalsFor(Math.abs(step))));
+  const decimals = decimalsFor(stepOf(values));
+  return values.map((value) => fixed(value, decimals));
+}
+
+function stepOf(ticks: readonly number[]): number {
+  return clean(Math.abs(ticks.length > 1 ? (ticks[1] as number) - (ticks[0] as number) : (ticks[0] ?? 1)));
 }
 
 /** Labels of a logarithmic axis, each for itself: `0.01`, `1`, `100`, `1e−5`. */
 export function logLabels(ticks: readonly number[], percent = false): string[] {
-  if (percent) return ticks.map((tick) => `${Number((tick * 100).toPrecision(3))}%`);
+  if (percent) return logLabels(ticks.map((tick) => clean(tick * 100))).map((text) => `${text}%`);
   return ticks.map((tick) => {
     if (tick < 0.001 || tick >= 1e12) return exponent(tick);
     return tick >= 1000 ? (valueLabels([tick])[0] ?? "") : String(Number(tick.toPrecision(3)));

@@ -38,8 +38,8 @@ function axisOf(low: number, high: number, step: number): Axis {
   return { min, max, step, ticks: multiples(min, max, step) };
 }
 
-/** Below this the ticks are written with an exponent, for which one digit must do: 2.5e−7 has no room. */
-const TINY = 0.001;
+/** Below this the ticks are written with an exponent, where one digit is to do: 2.5e−7 fills the gutter. */
+export const TINY = 0.01;
 const ROUND_STEPS = [1, 2, 5, 10];
 
 /** An axis that holds low to high, begins and ends at a tick, and has three to `most` of them. */

@@ -13,10 +13,10 @@ import {
   LR,
   MICRO_BATCHES,
 } from "@/components/chart/metric-names";
+import { NonFiniteMarks } from "@/components/chart/non-finite-marks";
 import type { PlotConfig, PlotView } from "@/components/chart/plot-config";
 import { HERO_POINTS, type RunCharts, useTrackState } from "@/components/chart/use-run-charts";
 import { EmptyState } from "@/components/empty-state";
-import { Icon } from "@/components/icon";
 import { LoadingBars } from "@/components/loading-bars";
 import { ProblemPanel } from "@/components/problem-panel";
 import { formatInteger } from "@/lib/numbers";
@@ -163,12 +163,7 @@ function HeroLegend({ tracks, view, hidden }: { tracks: HeroTracks; view: PlotVi
           min to max of {formatInteger(perBucket)} steps
         </span>
       )}
-      {loss.nonFinite && (
-        <span className={styles.nonFinite}>
-          <Icon name="cross" size={12} />
-          {loss.nonFinite}
-        </span>
-      )}
+      <NonFiniteMarks counts={loss.nonFinite} />
       {hidden > 0 && <span>log: {formatInteger(hidden)} points ≤ 0 hidden</span>}
       {view.old &&
         batch.old.map((text) => (

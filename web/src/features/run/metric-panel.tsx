@@ -6,11 +6,11 @@ import { Chart } from "@/components/chart/chart";
 import type { XRange } from "@/components/chart/chart-group";
 import { CursorValue } from "@/components/chart/cursor-value";
 import { IDLE, IDLE_BOUND } from "@/components/chart/metric-names";
+import { NonFiniteMarks } from "@/components/chart/non-finite-marks";
 import { PLAIN_AXIS, type PlotConfig, type PlotLine, type PlotView } from "@/components/chart/plot-config";
 import type { Reading } from "@/components/chart/readings";
 import { type RunCharts, useTrackState } from "@/components/chart/use-run-charts";
 import { WhenNear } from "@/components/chart/when-near";
-import { Icon } from "@/components/icon";
 import { formatInteger } from "@/lib/numbers";
 import styles from "./metric-panel.module.css";
 import { isFraction, metricText, startsAtZero } from "./metric-text";
@@ -69,12 +69,7 @@ function PanelContent(props: MetricPanelProps & { children: React.ReactNode }) {
           </span>
         )}
         {hidden > 0 && <span className={styles.note}>log: {formatInteger(hidden)} points ≤ 0 hidden</span>}
-        {facts.nonFinite && (
-          <span className={styles.nonFinite}>
-            <Icon name="cross" size={12} />
-            {facts.nonFinite}
-          </span>
-        )}
+        <NonFiniteMarks counts={facts.nonFinite} />
         <CursorValue group={group} track={track} format={format} className={styles.value} />
       </div>
       {state.kind === "failed" ? (

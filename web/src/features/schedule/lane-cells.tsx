@@ -83,14 +83,14 @@ function CellLabel({ cell, tokenCap, width }: { cell: Cell; tokenCap: number | n
   if (width < TOKENS_PX) return null;
   if (cell.isOverCap && tokenCap !== null && width >= WORDS_PX) {
     return (
-      <em className={styles.label}>
+      <em className={styles.label} aria-hidden="true">
         <b>{formatInteger(cell.tokens)} tokens</b> {cell.pieces.length}{" "}
         {cell.pieces.length === 1 ? "sample" : "samples"}, over the cap of {formatInteger(tokenCap)}
       </em>
     );
   }
   return (
-    <em className={styles.label}>
+    <em className={styles.label} aria-hidden="true">
       <b>{formatCompact(cell.tokens)}</b>
       {width >= BOTH_PX && ` ${formatInteger(cell.pieces.length)}`}
     </em>

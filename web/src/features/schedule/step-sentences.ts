@@ -58,7 +58,7 @@ function longSample(schedule: Schedule): Finding | null {
   const lead = ahead > 0 ? `; the other ranks end ${formatDuration(ahead)} or more sooner` : "";
   return {
     head: `Sample ${formatInteger(sample)} alone sets the length of this step.`,
-    detail: `${size}, and ${place}${lead}. To shorten it, lower rollout.max_new_tokens.`,
+    detail: `${size}, and ${place}${lead}. Lower rollout.max_new_tokens.`,
   };
 }
 

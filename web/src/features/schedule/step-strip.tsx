@@ -1,5 +1,5 @@
 /** All steps at once, to find the odd one: a click, or one of the buttons, goes to it. */
-import { type MouseEvent, useCallback, useMemo, useState, useSyncExternalStore } from "react";
+import { type MouseEvent, useCallback, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import { fetchHistory } from "@/api/history";
 import type { StepRow } from "@/api/types";
 import { Toggle } from "@/components/button";
@@ -11,6 +11,7 @@ import { formatInteger, formatPercent, MISSING } from "@/lib/numbers";
 import styles from "./step-strip.module.css";
 import { columnAt, oddest, oddStep, type Pick, stripColumns } from "./strip-columns";
 import { type LaneKind, StripLane } from "./strip-lane";
+import { useWidth } from "./use-width";
 
 interface Lane {
   name: string;
@@ -208,23 +209,26 @@ async function exactStep(
   return oddStep(steps, values, lane.pick) ?? step;
 }
 
-const MOST_TICKS = 7;
+const PX_PER_TICK = 110;
 /** A tick nearer than this to the plate of the step would lie under it. */
-const PLATE_SHARE = 0.035;
+const PLATE_PX = 34;
 
 function StripAxis({ numSteps, selected }: { numSteps: number; selected: number | null }) {
+  const plot = useRef<HTMLDivElement>(null);
+  const width = useWidth(plot);
   const place = (step: number) => (step + 0.5) / Math.max(1, numSteps);
-  const ticks = numSteps > 1 ? countTicks(0, numSteps - 1, MOST_TICKS) : [0];
+  const most = Math.max(2, Math.floor(width / PX_PER_TICK));
+  const ticks = numSteps > 1 ? countTicks(0, numSteps - 1, most) : [0];
+  const isFree = (tick: number) =>
+    selected === null || Math.abs(place(tick) - place(selected)) * width > PLATE_PX;
   return (
     <div className={styles.axis} aria-hidden="true">
-      <div className={styles.axisPlot}>
-        {ticks
-          .filter((tick) => selected === null || Math.abs(place(tick) - place(selected)) > PLATE_SHARE)
-          .map((tick) => (
-            <span key={tick} style={{ left: `${place(tick) * 100}%` }}>
-              {formatInteger(tick)}
-            </span>
-          ))}
+      <div ref={plot} className={styles.axisPlot}>
+        {ticks.filter(isFree).map((tick) => (
+          <span key={tick} style={{ left: `${place(tick) * 100}%` }}>
+            {formatInteger(tick)}
+          </span>
+        ))}
         {selected !== null && numSteps > 0 && (
           <span className={styles.plate} style={{ left: `${place(selected) * 100}%` }}>
             {formatInteger(selected)}

@@ -17,6 +17,8 @@ export interface StripLaneProps {
 
 /** A single odd step among thousands must be seen. */
 const LEAST_BAR_PX = 2;
+/** Bars of a run that has just begun are no walls. */
+const MOST_BAR_PX = 20;
 const OPACITY: Record<LaneKind, number> = { batch: 0.17, strong: 0.72, faint: 0.34 };
 
 export function StripLane({ track, kind, numSteps }: StripLaneProps) {
@@ -63,8 +65,10 @@ function paintLane(
   else {
     ctx.fillStyle = withAlpha(chartTheme().metric, OPACITY[kind]);
     for (const { step, lastStep, most: value } of columns) {
-      const wide = Math.max(LEAST_BAR_PX * ratio, x(lastStep + 1) - x(step));
-      if (value > 0) ctx.fillRect(x(step), y(value), wide, height - y(value));
+      const slot = x(lastStep + 1) - x(step);
+      const wide = Math.min(MOST_BAR_PX * ratio, Math.max(LEAST_BAR_PX * ratio, slot));
+      const left = x(step) + Math.max(0, (slot - wide) / 2);
+      if (value > 0) ctx.fillRect(left, y(value), wide, height - y(value));
     }
   }
 }

@@ -1,0 +1,58 @@
+/** How uPlot draws each column of a plot. */
+import uPlot from "uplot";
+import { withAlpha } from "./paint";
+import type { LineKind, PlotLine } from "./plot-config";
+import type { ChartTheme } from "./theme";
+
+/** A column of the plot's data: a line as it is, or smoothed. */
+export interface Column {
+  line: PlotLine;
+  smoothed: boolean;
+}
+
+const FILL: Record<LineKind, number> = { line: 0, area: 0.17, floor: 0.22 };
+const WIDTH: Record<LineKind, number> = { line: 1.5, area: 1.1, floor: 0 };
+const RAW_UNDER_SMOOTH = 0.3;
+
+export function colourOf(kind: LineKind, theme: ChartTheme): string {
+  return kind === "area" ? theme.batch : kind === "floor" ? theme.bound : theme.metric;
+}
+
+export function seriesOf({ line, smoothed }: Column, theme: ChartTheme, hasSmooth: boolean): uPlot.Series {
+  const colour = colourOf(line.kind, theme);
+  const isFaint = hasSmooth && !smoothed && line.kind === "line";
+  const fill = FILL[line.kind];
+  // A batch size holds from its step to the next: it is never drawn as if it slid.
+  const stepped = line.kind === "area" ? uPlot.paths.stepped?.({ align: 1 }) : undefined;
+  return {
+    scale: line.side,
+    auto: false,
+    spanGaps: false,
+    points: { show: false },
+    width: WIDTH[line.kind],
+    ...(WIDTH[line.kind] > 0 && { stroke: isFaint ? withAlpha(colour, RAW_UNDER_SMOOTH) : colour }),
+    ...(fill > 0 && { fill: withAlpha(colour, fill), fillTo: (u: uPlot) => u.scales[line.side]?.min ?? 0 }),
+    ...(stepped && { paths: stepped }),
+  };
+}
+
+/** The nearest index with a value or a gap; `undefined` entries belong to other lines. */
+export function nearestMeasured(values: ArrayLike<number | null | undefined>, index: number): number {
+  for (let distance = 0; distance < values.length; distance++) {
+    if (values[index - distance] !== undefined) return index - distance;
+    if (values[index + distance] !== undefined) return index + distance;
+  }
+  return index;
+}
+
+export function dotElement(): HTMLElement {
+  const dot = document.createElement("div");
+  dot.style.borderWidth = "2px";
+  return dot;
+}
+
+/** uPlot's own third argument, which tells the other charts of the group, is missing in its types. */
+export function setCursor(u: uPlot, left: number, tell: { fire: boolean; publish: boolean }): void {
+  const set: (at: { left: number; top: number }, fire: boolean, publish: boolean) => void = u.setCursor;
+  set({ left, top: left < 0 ? -10 : 10 }, tell.fire, tell.publish);
+}

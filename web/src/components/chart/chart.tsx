@@ -1,6 +1,7 @@
 /** A plot with all that is not drawn: size, keys, the sentence for screen readers, and the table behind it. */
 import { type KeyboardEvent, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { classNames } from "@/lib/class-names";
+import { formatCount } from "@/lib/numbers";
 import styles from "./chart.module.css";
 import type { ChartGroup, XRange } from "./chart-group";
 import { ChartTable } from "./chart-table";
@@ -73,7 +74,7 @@ export function Chart(props: ChartProps) {
       <div ref={spoken} className="sr-only" aria-live="polite" />
       {status.points > 0 && !status.hasFinite && (
         <p className={styles.nothing} data-upper={config.right !== null || undefined}>
-          No finite value in {status.points.toLocaleString("en-US")} points
+          No finite value in {formatCount(status.points, "point")}
         </p>
       )}
     </div>

@@ -144,7 +144,7 @@ export class Plot implements GroupMember {
     const values = smoothed ? smooth(columns, this.config.view.smoothing) : columns.value;
     if (!isLog(this.config, line.side)) return values;
     const positive = positiveOnly(values);
-    if (!smoothed) this.hidden += positive.hidden;
+    if (!smoothed && line.kind !== "floor") this.hidden += positive.hidden;
     return positive.values;
   }
 

@@ -1,5 +1,5 @@
 /** What a track says at one x, and all of it in a sentence. Pure; for heads, tooltips, tables and screen readers. */
-import { formatInteger, formatMetric, formatRange, type MetricValue } from "@/lib/numbers";
+import { formatCount, formatInteger, formatMetric, formatRange, type MetricValue } from "@/lib/numbers";
 import type { MetricTrack } from "./metric-track";
 import type { NonFiniteCounts } from "./non-finite-marks";
 
@@ -92,7 +92,7 @@ export function trackSentence(track: MetricTrack, label: string): string {
     ),
   ].filter((text) => text !== "");
   const rest = oddities.length > 0 ? ` ${oddities.join("; ")}.` : "";
-  if (finite.length === 0) return `${label}: no finite value in ${formatInteger(track.total)} points.${rest}`;
+  if (finite.length === 0) return `${label}: no finite value in ${formatCount(track.total, "point")}.${rest}`;
   const low = track.columns.low.reduce<number>(
     (least, value) => Math.min(least, value ?? least),
     Number.POSITIVE_INFINITY,

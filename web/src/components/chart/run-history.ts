@@ -44,6 +44,8 @@ export class RunHistory {
   private view: HistoryView;
   private shown: HistoryView;
   private isStarted = false;
+  private hasAnswer = false;
+  private later: Wanted[] = [];
   private generation = new AbortController();
   private timer: ReturnType<typeof setTimeout> | null = null;
   private readonly runId: string;
@@ -56,13 +58,15 @@ export class RunHistory {
     this.fetch = fetch;
   }
 
-  /** The track of a metric. Its history is asked for with all others that are wanted in the same moment. */
-  want(name: string, maxPoints: number): MetricTrack {
+  /** The track of a metric. Its history is asked for with all others that are wanted in the same moment; `later`: not
+   * before the first answer is there, for what the first picture does not need. */
+  want(name: string, maxPoints: number, later = false): MetricTrack {
     const known = this.known(name, maxPoints);
     if (known) return known;
     const wanted: Wanted = { track: new MetricTrack(name), maxPoints, state: LOADING };
     this.wanted.push(wanted);
-    if (this.isStarted) this.enqueue([wanted], 0);
+    if (later && !this.hasAnswer) this.later.push(wanted);
+    else if (this.isStarted) this.enqueue([wanted], 0);
     return wanted.track;
   }
 
@@ -121,7 +125,7 @@ export class RunHistory {
     this.isStarted = true;
     this.generation = new AbortController();
     this.enqueue(
-      this.wanted.filter(({ state }) => state.kind !== "ready"),
+      this.wanted.filter((one) => one.state.kind !== "ready" && !this.later.includes(one)),
       0,
     );
     return () => {
@@ -159,7 +163,7 @@ export class RunHistory {
 
   private enqueue(wanted: readonly Wanted[], delayMs: number): void {
     for (const one of wanted) this.queue.add(one);
-    if (this.timer !== null) return;
+    if (this.timer !== null || this.queue.size === 0) return;
     this.timer = setTimeout(() => {
       this.timer = null;
       this.flush();
@@ -220,6 +224,9 @@ export class RunHistory {
 
   private setStates(asked: Wanted[], state: TrackState): void {
     for (const wanted of asked) wanted.state = state;
+    this.hasAnswer = true;
+    this.enqueue(this.later, 0);
+    this.later = [];
     for (const listener of this.listeners) listener();
   }
 }

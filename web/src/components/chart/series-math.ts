@@ -1,20 +1,18 @@
 /** Columns for the canvas: smoothing, extremes, points on a log scale, two metrics over one x. Pure. */
 import type { Columns } from "./metric-track";
 
-/** Exponential moving average that forgets `1 − keep` of itself per step, whatever the points' distance, so that a
- * sampled line is smoothed like the full one. It starts unbiased; a gap stays a gap. */
+/** Exponential moving average that keeps the share `keep` of itself per step, whatever the points' distance, so that a
+ * sampled line is smoothed like the full one. It begins at the first value; a gap stays a gap. */
 export function smooth(columns: Pick<Columns, "step" | "value">, keep: number): (number | null)[] {
-  let sum = 0;
-  let weight = 0;
-  let before: number | null = null;
+  let mean: number | null = null;
+  let before = 0;
   return columns.value.map((value, i) => {
     if (value === null) return null;
     const step = columns.step[i] as number;
-    const kept = before === null ? 0 : keep ** Math.max(1, step - before);
+    const kept: number = keep ** Math.max(1, step - before);
     before = step;
-    sum = sum * kept + value * (1 - kept || 1);
-    weight = weight * kept + (1 - kept || 1);
-    return sum / weight;
+    mean = mean === null ? value : mean * kept + value * (1 - kept);
+    return mean;
   });
 }
 

@@ -126,17 +126,17 @@ export function HeroChart({ runId, charts, view, onZoom, onOpenStep }: HeroChart
   );
 }
 
-/** The two lines come with the first request; what only the tooltip needs comes with it, and is drawn by nothing. */
+/** The two lines come with the first request; what only the tooltip needs comes after it. */
 function useHeroTracks({ history, batch }: RunCharts): HeroTracks {
   return useMemo(
     () => ({
       batch,
       loss: history.want(LOSS, HERO_POINTS),
-      microBatches: history.want(MICRO_BATCHES, HERO_POINTS),
-      dummies: history.want(DUMMIES, HERO_POINTS),
-      idle: history.want(IDLE, HERO_POINTS),
-      idleBound: history.want(IDLE_BOUND, HERO_POINTS),
-      lr: history.want(LR, HERO_POINTS),
+      microBatches: history.want(MICRO_BATCHES, HERO_POINTS, true),
+      dummies: history.want(DUMMIES, HERO_POINTS, true),
+      idle: history.want(IDLE, HERO_POINTS, true),
+      idleBound: history.want(IDLE_BOUND, HERO_POINTS, true),
+      lr: history.want(LR, HERO_POINTS, true),
     }),
     [history, batch],
   );

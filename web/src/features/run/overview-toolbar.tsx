@@ -1,7 +1,6 @@
 /** How the charts are drawn: x axis, logarithm, bands, old attempts, smoothing; and which metrics. */
 import { type Ref, useEffect, useRef } from "react";
 import { Button, Toggle } from "@/components/button";
-import type { ChartGroup } from "@/components/chart/chart-group";
 import type { MetricTrack } from "@/components/chart/metric-track";
 import { Segmented } from "@/components/segmented";
 import { TextField } from "@/components/text-field";
@@ -14,12 +13,11 @@ const X_OPTIONS = X_AXES.map((value) => ({ value, label: value[0]?.toUpperCase()
 export interface OverviewToolbarProps {
   search: RunSearch;
   setSearch: (patch: RunSearchPatch) => void;
-  group: ChartGroup;
   batch: MetricTrack;
   findRef: Ref<HTMLInputElement>;
 }
 
-export function OverviewToolbar({ search, setSearch, group, batch, findRef }: OverviewToolbarProps) {
+export function OverviewToolbar({ search, setSearch, batch, findRef }: OverviewToolbarProps) {
   const smooth = search.smooth ?? 0;
   return (
     <div className={styles.bar} role="toolbar" aria-label="How the charts are drawn">
@@ -59,7 +57,7 @@ export function OverviewToolbar({ search, setSearch, group, batch, findRef }: Ov
             Show all
           </Button>
         )}
-        <StepsShown group={group} batch={batch} />
+        <StepsShown batch={batch} />
         <TextField
           ref={findRef}
           label="Find a metric"
@@ -79,7 +77,7 @@ export function OverviewToolbar({ search, setSearch, group, batch, findRef }: Ov
 }
 
 /** `Steps 0 to 1,284`, written in place while the run grows. */
-function StepsShown({ group, batch }: { group: ChartGroup; batch: MetricTrack }) {
+function StepsShown({ batch }: { batch: MetricTrack }) {
   const element = useRef<HTMLSpanElement>(null);
   useEffect(() => {
     const write = () => {
@@ -91,5 +89,5 @@ function StepsShown({ group, batch }: { group: ChartGroup; batch: MetricTrack })
     write();
     return batch.onChange(write);
   }, [batch]);
-  return <span ref={element} className={styles.label} data-zoomed={group.isZoomed || undefined} />;
+  return <span ref={element} className={styles.label} />;
 }

@@ -9,7 +9,7 @@ import { isOver } from "@/api/types";
 import { Button } from "@/components/button";
 import type { XRange } from "@/components/chart/chart-group";
 import type { PlotView } from "@/components/chart/plot-config";
-import { type RunCharts, useRunCharts } from "@/components/chart/use-run-charts";
+import { type RunCharts, useRunCharts, useTrackState } from "@/components/chart/use-run-charts";
 import { zoomed } from "@/components/chart/zoom";
 import { EmptyState } from "@/components/empty-state";
 import { ProblemPanel } from "@/components/problem-panel";
@@ -43,13 +43,7 @@ export function RunPage({ runId, search, setSearch }: RunPageProps) {
   const panel = { charts, view, onZoom, onOpenStep };
   return (
     <>
-      <OverviewToolbar
-        search={search}
-        setSearch={setSearch}
-        group={charts.group}
-        batch={charts.batch}
-        findRef={find}
-      />
+      <OverviewToolbar search={search} setSearch={setSearch} batch={charts.batch} findRef={find} />
       <HeroChart runId={runId} {...panel} />
       <Metrics runId={runId} search={search} setSearch={setSearch} {...panel} />
     </>
@@ -105,7 +99,10 @@ interface MetricsProps {
 const RETRY_S = 5;
 
 function Metrics({ runId, search, setSearch, ...panel }: MetricsProps) {
-  const { data, error, refetch } = useQuery(catalogueOptions(runId));
+  const { history, batch } = panel.charts;
+  // The first chart has the server to itself; the list of metrics follows it.
+  const isFirstDone = useTrackState(history, batch).kind !== "loading";
+  const { data, error, refetch } = useQuery({ ...catalogueOptions(runId), enabled: isFirstDone });
   const names = useMemo(() => data?.items.map(({ name }) => name) ?? [], [data]);
   useNewNames(runId, panel.charts, names);
   const query = search.find ?? "";

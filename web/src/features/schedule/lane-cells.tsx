@@ -32,7 +32,7 @@ const BOTH_PX = 46;
 const TOKENS_PX = 28;
 
 export const LaneCells = memo(function LaneCells(props: LaneCellsProps) {
-  const { rank, scale, tokenCap, laneWidth, isOpen, onCanvas, tabCell } = props;
+  const { rank, scale, laneWidth, onCanvas } = props;
   return (
     <>
       {rank.end < 1 && <i className={styles.idle} style={{ left: `${rank.end * 100}%` }} />}
@@ -41,36 +41,56 @@ export const LaneCells = memo(function LaneCells(props: LaneCellsProps) {
         cell.isDummy ? (
           <Dummy key={cell.index} cell={cell} {...props} />
         ) : (
-          <div
-            key={cell.index}
-            role="gridcell"
-            tabIndex={tabCell === cell.index ? 0 : -1}
-            data-cell={`${rank.rank}-${cell.index}`}
-            className={styles.cell}
-            data-over={cell.isOverCap || undefined}
-            style={{ left: `${cell.left * 100}%`, width: `${cell.width * 100}%` }}
-            aria-label={cellName(rank, cell, tokenCap)}
-          >
-            {isOpen && <CellLabel cell={cell} tokenCap={tokenCap} width={cell.width * laneWidth - GAP_PX} />}
-            <span className={styles.box}>
-              {!onCanvas &&
-                cell.pieces.map(({ sample, left, width }) => (
-                  <i
-                    key={sample}
-                    style={{
-                      left: `${left * 100}%`,
-                      width: `${width * 100}%`,
-                      background: `var(--${scale.kind}-${scale.index[sample] ?? 0})`,
-                    }}
-                  />
-                ))}
-            </span>
-          </div>
+          <WorkCell key={cell.index} cell={cell} {...props} />
         ),
       )}
     </>
   );
 });
+
+/** The label stands beside the box, not in it: the box has a name of its own, in full words. */
+function WorkCell({
+  cell,
+  rank,
+  scale,
+  tokenCap,
+  laneWidth,
+  isOpen,
+  onCanvas,
+  tabCell,
+}: LaneCellsProps & { cell: Cell }) {
+  const left = `${cell.left * 100}%`;
+  return (
+    <>
+      {isOpen && (
+        <CellLabel cell={cell} left={left} tokenCap={tokenCap} width={cell.width * laneWidth - GAP_PX} />
+      )}
+      <div
+        role="gridcell"
+        tabIndex={tabCell === cell.index ? 0 : -1}
+        data-cell={`${rank.rank}-${cell.index}`}
+        className={styles.cell}
+        data-over={cell.isOverCap || undefined}
+        style={{ left, width: `${cell.width * 100}%` }}
+        aria-label={cellName(rank, cell, tokenCap)}
+      >
+        <span className={styles.box}>
+          {!onCanvas &&
+            cell.pieces.map(({ sample, left: start, width }) => (
+              <i
+                key={sample}
+                style={{
+                  left: `${start * 100}%`,
+                  width: `${width * 100}%`,
+                  background: `var(--${scale.kind}-${scale.index[sample] ?? 0})`,
+                }}
+              />
+            ))}
+        </span>
+      </div>
+    </>
+  );
+}
 
 function cellName(rank: Rank, cell: Cell, tokenCap: number | null): string {
   const samples = `${formatInteger(cell.pieces.length)} ${cell.pieces.length === 1 ? "sample" : "samples"}`;
@@ -79,18 +99,19 @@ function cellName(rank: Rank, cell: Cell, tokenCap: number | null): string {
 }
 
 /** Words inside a label are never cut: what has no room is left out. */
-function CellLabel({ cell, tokenCap, width }: { cell: Cell; tokenCap: number | null; width: number }) {
+function CellLabel(props: { cell: Cell; left: string; tokenCap: number | null; width: number }) {
+  const { cell, left, tokenCap, width } = props;
   if (width < TOKENS_PX) return null;
   if (cell.isOverCap && tokenCap !== null && width >= WORDS_PX) {
     return (
-      <em className={styles.label} aria-hidden="true">
+      <em className={styles.label} style={{ left }} aria-hidden="true">
         <b>{formatInteger(cell.tokens)} tokens</b> {cell.pieces.length}{" "}
         {cell.pieces.length === 1 ? "sample" : "samples"}, over the cap of {formatInteger(tokenCap)}
       </em>
     );
   }
   return (
-    <em className={styles.label} aria-hidden="true">
+    <em className={styles.label} style={{ left }} aria-hidden="true">
       <b>{formatCompact(cell.tokens)}</b>
       {width >= BOTH_PX && ` ${formatInteger(cell.pieces.length)}`}
     </em>

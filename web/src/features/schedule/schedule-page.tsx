@@ -38,7 +38,7 @@ export function SchedulePage(props: SchedulePageProps) {
       </div>
     );
   }
-  return <RunSchedule {...props} run={run} newest={run.last.step} />;
+  return <RunSchedule key={props.runId} {...props} run={run} newest={run.last.step} />;
 }
 
 function RunSchedule({

@@ -2,7 +2,7 @@
 import type { Schedule, StepRow } from "@/api/types";
 import { formatDuration } from "@/lib/durations";
 import { formatCount, formatInteger, formatPercent } from "@/lib/numbers";
-import { durations, gridGeometry } from "./grid-geometry";
+import { durations } from "./grid-geometry";
 
 export interface Finding {
   /** The finding itself, one sentence. */
@@ -163,11 +163,4 @@ export function booksSentence(step: StepRow): string {
   return trained === step.num_rollouts
     ? books
     : `${books}, over the steps of iteration ${formatInteger(step.iteration)}`;
-}
-
-/** What stands at the end of the busiest rank, in words, for a reader who does not see the grid. */
-export function gridSentence(schedule: Schedule, title: string): string {
-  const { ranks, barrierS } = gridGeometry(schedule, "measured");
-  const last = ranks.find(({ end }) => end === 1) ?? ranks[0];
-  return `${title}: ${formatCount(ranks.length, "rank")}, ${formatDuration(barrierS)} to the barrier, rank ${last?.rank ?? 0} ends last.`;
 }

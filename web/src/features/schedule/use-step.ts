@@ -17,7 +17,7 @@ export function useStep(runId: string, step: number, newest: number): ShownStep 
   usePrefetch(runId, step, newest);
   const whole = useRef<{ row: StepRow; record: StepSchedule } | null>(null);
   // The two answers come apart; a grid of one step beside the figures of another would be wrong.
-  if (row.data && record.data && row.data.step === record.data.step && record.data.run_id === runId) {
+  if (row.data && record.data && !row.isPlaceholderData && !record.isPlaceholderData) {
     whole.current = { row: row.data, record: record.data };
   }
   return {

@@ -1,0 +1,44 @@
+import { expect, test } from "vitest";
+import { arrange, findMetrics, prefixOf } from "./metric-groups";
+
+const NAMES = [
+  "global_batch_size",
+  "num_prompts",
+  "measured_idle_frac",
+  "perf/train_tokens_per_s",
+  "train/loss",
+  "train/kl",
+  "train/lr",
+  "reward/mean",
+  "custom/x",
+];
+
+test("each metric stands in one place: hero, pinned or its group", () => {
+  const { pinned, groups } = arrange(NAMES);
+  expect(pinned).toEqual(["reward/mean", "measured_idle_frac", "train/lr"]);
+  expect(groups.map(({ name, metrics }) => [name, metrics])).toEqual([
+    ["train", ["train/kl"]],
+    ["custom", ["custom/x"]],
+    ["perf", ["perf/train_tokens_per_s"]],
+    ["step", ["num_prompts"]],
+  ]);
+});
+
+test("groups that tell how the run goes are open", () => {
+  expect(arrange(NAMES).groups.map(({ opensByDefault }) => opensByDefault)).toEqual([
+    true,
+    false,
+    false,
+    false,
+  ]);
+});
+
+test("a name without a prefix belongs to the step", () => {
+  expect([prefixOf("train/loss"), prefixOf("lr"), prefixOf("/odd")]).toEqual(["train", "step", "step"]);
+});
+
+test("every word must be in the name", () => {
+  expect(findMetrics(NAMES, "TRAIN  l")).toEqual(["train/loss", "train/kl", "train/lr"]);
+  expect(findMetrics(NAMES, "kl train")).toEqual(["train/kl"]);
+  expect(findMetrics(NAMES, "")).toEqual(NAMES);
+});

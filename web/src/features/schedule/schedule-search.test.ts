@@ -1,0 +1,12 @@
+import { expect, test } from "vitest";
+import { parseScheduleSearch } from "./schedule-search";
+
+test("a step, a width and a colour are kept; defaults and bad values fall away", () => {
+  expect(parseScheduleSearch({ step: 1118, width: "predicted", colour: "reward" })).toEqual({
+    step: 1118,
+    width: "predicted",
+    colour: "reward",
+  });
+  expect(parseScheduleSearch({ step: -1, width: "measured", colour: "tokens" })).toEqual({});
+  expect(parseScheduleSearch({ step: 1.5, width: 3, colour: "mauve" })).toEqual({});
+});

@@ -1,0 +1,91 @@
+import { expect, test } from "vitest";
+import { schedule, stepRow } from "./factories";
+import { booksSentence, findingOf, idleSentence } from "./step-sentences";
+
+test("a sample above the mean load sets the length of its step", () => {
+  const long = schedule([[[20], [20]], [[450]], [[20], [20]]]);
+  expect(findingOf(long, stepRow({ measured_idle_frac: 0.6, num_over_cap: 1 }))).toEqual({
+    head: "Sample 2 alone sets the length of this step.",
+    detail:
+      "It has 450 tokens, 4.5 × the cap, and runs by itself on rank 1; the other ranks end 410\u00a0ms or more sooner. " +
+      "Lower rollout.max_new_tokens.",
+  });
+});
+
+test("with company on its rank it is not said to be alone there", () => {
+  const finding = findingOf(schedule([[[90], [1]], [[20]]]), stepRow());
+  expect(finding?.detail).toContain("and runs on rank 0;");
+  expect(finding?.detail).not.toContain("cap");
+});
+
+test("one rank has nobody to wait for", () => {
+  expect(findingOf(schedule([[[90], [10]]]), stepRow())).toBeNull();
+});
+
+test("over cap comes next", () => {
+  const over = schedule([
+    [[120], [100]],
+    [[110], [105]],
+  ]);
+  expect(findingOf(over, stepRow({ measured_idle_frac: 0.5 }))?.head).toBe(
+    "3\u00a0micro-batches over the cap of 100 tokens.",
+  );
+});
+
+const EVEN = schedule([[[50, 40]], [[45, 45]]]);
+
+test("idle time above its bound names the rank, or the plan", () => {
+  const slow = { ...EVEN, measured_s: [[0.09], [0.12]] };
+  const finding = findingOf(slow, stepRow({ measured_idle_frac: 0.125 }));
+  expect(finding?.head).toBe("The ranks wait 12.5% of this step, 12.5 points above its bound.");
+  expect(finding?.detail).toContain("rank 1 took 1.14 × the time");
+  const planned = findingOf(EVEN, stepRow({ measured_idle_frac: 0.2, predicted_idle_frac: 0.19 }));
+  expect(planned?.detail).toContain("The plan itself waits 19.0%");
+  expect(findingOf(EVEN, stepRow({ measured_idle_frac: 0.05 }))).toBeNull();
+});
+
+test("many dummies, then much padding", () => {
+  const withDummies = findingOf(EVEN, stepRow({ num_microbatches: 3, num_dummies: 1 }));
+  expect(withDummies?.head).toBe("1 of 6 slots hold dummies.");
+  expect(withDummies?.detail).toContain("skipped");
+  const running = findingOf(
+    { ...EVEN, skips_dummies: false },
+    stepRow({ num_microbatches: 3, num_dummies: 1 }),
+  );
+  expect(running?.detail).toContain("take time");
+  expect(findingOf(EVEN, stepRow({ padding_frac: 0.2 }))?.head).toBe(
+    "20.0% of the computed positions hold no token.",
+  );
+});
+
+test("idle time in one sentence", () => {
+  expect(
+    idleSentence(
+      stepRow({ measured_idle_frac: 0.26, predicted_idle_frac: 0.256, idle_bound_frac: 0.256 }),
+      "dp 8",
+    ),
+  ).toBe("The plan is at its bound: under dp 8 no other schedule of these samples ends sooner.");
+  expect(idleSentence(stepRow({ measured_idle_frac: 0.2 }), "dp 2")).toContain(
+    "20.0 points more than was planned",
+  );
+  expect(
+    idleSentence(
+      stepRow({ measured_idle_frac: 0.1, predicted_idle_frac: 0.08, idle_bound_frac: 0.02 }),
+      "dp 2",
+    ),
+  ).toContain("6.0 points above its bound");
+});
+
+test("the books of an iteration", () => {
+  expect(booksSentence(stepRow())).toBe("512 generated = 136 trained + 376 filtered (zero variance)");
+  expect(booksSentence(stepRow({ num_filtered: 368, num_dropped: 8 }))).toBe(
+    "512 generated = 136 trained + 368 filtered (zero variance) + 8 dropped",
+  );
+  expect(booksSentence(stepRow({ num_rollouts: 64, num_filtered: 0 }))).toBe(
+    "512 generated = 512 trained, over the steps of iteration 7",
+  );
+  expect(booksSentence(stepRow({ num_generated: 0, num_filtered: 0 }))).toContain("its first step tells");
+  expect(booksSentence(stepRow({ phase: "warm_start", num_generated: 0 }))).toContain(
+    "nothing was generated",
+  );
+});

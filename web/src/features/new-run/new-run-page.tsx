@@ -103,8 +103,8 @@ function ExampleButtons({ onPick }: { onPick: (text: string) => void }) {
 
 function Problems({ problems }: { problems: readonly TextProblem[] }) {
   return (
-    <Panel title="The spec is refused" className={styles.refused}>
-      <ul role="alert" className={styles.problems}>
+    <Panel title="The spec is refused" className={styles.refused} aria-live="assertive">
+      <ul className={styles.problems}>
         {problems.map((problem) => (
           <li key={`${problem.line} ${problem.field} ${problem.detail}`}>
             <span className={styles.where}>

@@ -1,0 +1,46 @@
+"""A server with the built dashboard, and a signed-in browser."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from tests.server.live_server import LiveServer, running_server
+from tests.web.browser import WEB, Watched, running_browser, watched_context
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    assert (WEB / "dist" / "index.html").is_file(), "the dashboard is not built: run `make web`"
+    with running_browser() as browser:
+        yield browser
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[LiveServer]:
+    with running_server(tmp_path / "home") as live:
+        yield live
+
+
+@pytest.fixture
+def watched(browser: Browser) -> Iterator[Watched]:
+    """Pages whose console must stay clean."""
+    with watched_context(browser, viewport={"width": 1600, "height": 1000}) as watched:
+        yield watched
+        assert watched.errors == []
+
+
+@pytest.fixture
+def page(watched: Watched, server: LiveServer) -> Page:
+    """A page of a browser that is signed in."""
+    page = watched.open()
+    page.goto(login_url(server))
+    return page
+
+
+def login_url(server: LiveServer, base: str | None = None) -> str:
+    """A link that logs one browser in, at the server or at another address of it."""
+    return (base or server.url) + str(server.http.post("/api/v1/login-links").json()["url"])

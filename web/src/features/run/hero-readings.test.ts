@@ -61,6 +61,12 @@ test("in a bucket each value is its mean with the extremes", () => {
   );
   expect(readings?.title).toBe("Steps 1,118 to 1,119");
   expect(readings?.batch).toBe("141 (136 to 145)");
+  const narrow = heroReadings(
+    tracks({ batch: track("global_batch_size", 140.5, { min: 136, max: 145 }) }),
+    1118,
+    true,
+  );
+  expect(narrow?.batch).toBe("141");
 });
 
 test("what was not measured at the step has no value, nor has a run without steps", () => {

@@ -27,11 +27,14 @@ export interface HeroReadings {
   lr: string;
 }
 
-/** Values at the x of the cursor, without one the newest; null before the first step. */
-export function heroReadings(tracks: HeroTracks, x: number | null): HeroReadings | null {
+/** Values at the x of the cursor, without one the newest; null before the first step. `meansOnly` where a bucket's
+ * extremes have no room: the band shows them. */
+export function heroReadings(tracks: HeroTracks, x: number | null, meansOnly = false): HeroReadings | null {
   const batch = readingNear(tracks.batch, x);
   if (!batch) return null;
-  const at = (track: MetricTrack) => sameSteps(readingNear(track, batch.x), batch);
+  const cut = (reading: Reading | null) =>
+    reading && (meansOnly ? { ...reading, low: null, high: null } : reading);
+  const at = (track: MetricTrack) => cut(sameSteps(readingNear(track, batch.x), batch));
   const dummies = at(tracks.dummies);
   const bound = at(tracks.idleBound);
   return {
@@ -39,7 +42,7 @@ export function heroReadings(tracks: HeroTracks, x: number | null): HeroReadings
     title: stepsText(batch),
     attempt: tracks.batch.attemptAt(batch.step),
     loss: readingText(tracks.loss.name, at(tracks.loss)),
-    batch: meanText(batch, formatInteger),
+    batch: meanText(cut(batch), formatInteger),
     microBatches: meanText(at(tracks.microBatches), formatInteger),
     dummies: dummies && dummies.value !== 0 ? `${meanText(dummies, formatInteger)}${NBSP}dummies` : null,
     idle: readingText(tracks.idle.name, at(tracks.idle)),

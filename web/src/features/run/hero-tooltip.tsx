@@ -82,7 +82,7 @@ function useStepEnd(runId: string, step: number | null): string | null {
 
 /** The same values without a tooltip: a finger covers what it points at. */
 export function HeroDock({ runId, group, tracks }: HeroTooltipProps) {
-  const readings = heroReadings(tracks, useCursor(group));
+  const readings = heroReadings(tracks, useCursor(group), true);
   return (
     <dl className={styles.dock}>
       <div>

@@ -209,7 +209,7 @@ async function exactStep(
   return oddStep(steps, values, lane.pick) ?? step;
 }
 
-const PX_PER_TICK = 110;
+const PX_PER_TICK = 84;
 /** A tick nearer than this to the plate of the step would lie under it. */
 const PLATE_PX = 34;
 

@@ -211,7 +211,7 @@ async function exactStep(
 
 const PX_PER_TICK = 84;
 /** A tick nearer than this to the plate of the step would lie under it. */
-const PLATE_PX = 34;
+const PLATE_PX = 44;
 
 function StripAxis({ numSteps, selected }: { numSteps: number; selected: number | null }) {
   const plot = useRef<HTMLDivElement>(null);

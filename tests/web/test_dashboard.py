@@ -41,8 +41,10 @@ def test_a_browser_that_is_not_signed_in_is_told_what_to_do(server: LiveServer, 
 
 def test_without_runs_the_list_says_how_to_begin(page: Page) -> None:
     expect(page.get_by_role("heading", name="No runs yet")).to_be_visible()
-    page.get_by_role("region", name="Runs").get_by_role("link", name="New run").click()
-    expect(page.get_by_role("heading", name="New run", level=1)).to_be_visible()
+    page.get_by_role("region", name="Runs").get_by_role("link", name="Start the demo").click()
+    expect(page.get_by_role("textbox")).to_have_value(re.compile("name: demo"))
+    page.get_by_role("button", name="Launch run").click()
+    expect(page.get_by_role("heading", name="demo", level=1)).to_be_visible()
 
 
 def test_the_list_changes_in_place_while_it_is_looked_at(server: LiveServer, page: Page) -> None:

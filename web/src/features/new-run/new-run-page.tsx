@@ -28,27 +28,27 @@ export function NewRunPage({ example }: NewRunPageProps) {
   };
   return (
     <main className={styles.page}>
-      <h1 className={styles.title}>New run</h1>
       <form className={styles.form} onSubmit={launch}>
-        <Panel title="Spec" aside={<ExampleButtons onPick={change} />} className={styles.spec}>
+        <div className={styles.head}>
+          <h1 className={styles.title}>New run</h1>
+          <Button variant="primary" disabled={isPending || text.trim() === ""} onClick={launch}>
+            Launch run
+          </Button>
+        </div>
+        {failure && <Banner kind="error">{failure}</Banner>}
+        {problems.length > 0 && <Problems problems={problems} />}
+        <Panel title="Spec" aside={<ExampleButtons onPick={change} />}>
           <textarea
             className={styles.text}
             aria-label="Spec of the run, as YAML"
             aria-invalid={problems.length > 0}
             spellCheck={false}
-            rows={30}
+            rows={36}
             value={text}
             onChange={(event) => change(event.target.value)}
             placeholder={"name: my-run\nmodel: …"}
           />
         </Panel>
-        <div className={styles.side}>
-          <Button variant="primary" disabled={isPending || text.trim() === ""} onClick={launch}>
-            Launch run
-          </Button>
-          {failure && <Banner kind="error">{failure}</Banner>}
-          {problems.length > 0 && <Problems problems={problems} />}
-        </div>
       </form>
     </main>
   );

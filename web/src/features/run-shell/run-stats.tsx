@@ -9,6 +9,7 @@ import { formatDuration, formatElapsed } from "@/lib/durations";
 import { formatCompact, formatInteger, formatPercent, MISSING } from "@/lib/numbers";
 import { formatClockMinutes, formatMoment } from "@/lib/times";
 import { useNow } from "@/lib/use-now";
+import { RewardTrend } from "./reward-trend";
 import styles from "./run-stats.module.css";
 
 export function RunStats({ run }: { run: Run }) {
@@ -19,10 +20,13 @@ export function RunStats({ run }: { run: Run }) {
       <Stat label="Batch size" unit="samples" note={last && keptPrompts(last, run)}>
         {last && formatInteger(last.global_batch_size)}
       </Stat>
-      <Stat label="Reward" note={last && (last.reward === null ? "warm start" : "mean of the step")}>
+      <Stat
+        label="Reward"
+        note={last && (last.reward === null ? "supervised step" : <RewardTrend run={run} />)}
+      >
         <MetricText name="reward" value={last?.reward} />
       </Stat>
-      <Stat label="Loss" note={last?.loss_aggregation}>
+      <Stat label="Loss" note={last && `${last.loss_aggregation}, certified`}>
         <MetricText name="loss" value={last?.loss} />
       </Stat>
       <Stat label="Tokens/s" note={last && `${formatCompact(last.num_tokens)} tokens in this step`}>

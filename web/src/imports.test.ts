@@ -57,7 +57,7 @@ test("features do not import each other", () => {
 });
 
 test("only the API folder speaks HTTP", () => {
-  const speaks = /(?<![\w#.])fetch\(|new EventSource|XMLHttpRequest|createClient/
+  const speaks = /(?<![\w#.])fetch\(|new EventSource|XMLHttpRequest|createClient/;
   const outside = sources().filter(
     (file) => !file.startsWith("api/") && speaks.test(readFileSync(join(SRC, file), "utf8")),
   );

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -24,15 +23,6 @@ def test_prompts_are_shared_out_whole_group_by_group(groups: list[tuple[int, int
     assert sorted(i for share in shares for i in share) == list(range(len(given_prompts)))
     for prompt in set(given_prompts):
         assert sum(prompt in {given_prompts[i] for i in share} for share in shares) == 1
-
-
-@pytest.fixture(scope="module")
-def local_ray() -> Iterator[None]:
-    import ray
-
-    ray.init(address="local", num_cpus=2, include_dashboard=False, configure_logging=False)
-    yield
-    ray.shutdown()
 
 
 def engine(replicas: int) -> TransformersEngine:

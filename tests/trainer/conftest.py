@@ -1,4 +1,4 @@
-"""Resources of the trainer's tests: a quiet import of Megatron, a rank in this process, a local Ray."""
+"""Resources of the trainer's tests: a quiet import of Megatron, a rank in this process."""
 
 from __future__ import annotations
 
@@ -24,12 +24,3 @@ def lone_rank() -> Iterator[MegatronRank]:
         rank = factories.lone_rank(factories.trainer_spec())
     yield rank
     rank.leave()
-
-
-@pytest.fixture(scope="session")
-def local_ray() -> Iterator[None]:
-    import ray
-
-    ray.init(address="local", num_cpus=4, include_dashboard=False, log_to_driver=False, namespace="tests-trainer")
-    yield
-    ray.shutdown()

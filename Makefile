@@ -7,7 +7,7 @@ BIN := .venv/bin
 # Processes overlap on few cores; more OpenMP threads than that make each of them crawl.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: run test setup setup-dev check format unit web-unit stack bench openapi clean help
+.PHONY: run test setup setup-dev check format unit web-unit stack bench openapi screenshots clean help
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -48,6 +48,10 @@ bench: setup-dev  ## every figure of the README, measured now
 openapi: setup-dev  ## write the API document and the dashboard's types made from it
 	$(BIN)/python -m server.openapi > web/openapi.json
 	cd web && npm run --silent gen:api
+
+RUN ?= demo
+screenshots: setup-dev  ## the README's picture, from a run on the server that is up
+	SWELL_CHROMIUM=$$(cat build/chromium) $(BIN)/python scripts/screenshots.py $(RUN)
 
 clean:  ## remove what set-up made; runs and their records stay
 	rm -rf .venv build web/node_modules web/dist

@@ -27,6 +27,7 @@ from orchestrator.data.task_stream import TaskStream
 from orchestrator.engines.transformers_engine import TransformersEngine
 from orchestrator.journal import Journal
 from orchestrator.loop import IterationPlan, Outcome, TrainingLoop
+from orchestrator.order import MicroBatchOrder
 from orchestrator.reporter import JournalReporter
 from orchestrator.reward import make_reward
 from orchestrator.rollout_round import Roller
@@ -148,6 +149,7 @@ def _build_parts(spec: RunSpec, reporter: Reporter, ends: ExitStack) -> _Parts:
         balance=spec.schedule.balance,
         cost_model=CostModel.from_hf_config(hf_config),
         skips_dummies=spec.parallelism.pp == 1,
+        order=MicroBatchOrder.LARGEST_FIRST if spec.parallelism.pp == 1 else MicroBatchOrder.SMALL_ENDS,
     )
     return _Parts(
         tokenizer=tokenizer,

@@ -14,6 +14,7 @@ from orchestrator.contracts.messages import Phase
 from orchestrator.contracts.rollout import Reporter, RolloutEngine
 from orchestrator.contracts.run_spec import Balance
 from orchestrator.cost_model import CostModel
+from orchestrator.order import MicroBatchOrder
 from orchestrator.sample_shape import SampleShape
 from orchestrator.schedule import build_dp_schedule, step_figures
 from orchestrator.step_message import NO_ROLLOUTS, RolloutCounts, TrainedStep, step_message
@@ -39,6 +40,7 @@ class StepGeometry:
     balance: Balance
     cost_model: CostModel
     skips_dummies: bool
+    order: MicroBatchOrder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +133,7 @@ class StepRunner:
             loss_aggregation=goal.loss_aggregation,
             constant_tokens=goal.constant_tokens,
             skips_dummies=geometry.skips_dummies,
+            order=geometry.order,
         )
 
     def push_weights(self) -> dict[str, Metric]:

@@ -48,6 +48,8 @@ class LocalCluster:
                 JOB_TAG: job_id,
                 # More threads than cores make all processes of a run crawl.
                 "OMP_NUM_THREADS": "1",
+                # The driver wants it, since some tasks draw in the order of a set, and would begin again to get it.
+                "PYTHONHASHSEED": "0",
                 **self._head.environment(),
             },
         )

@@ -21,6 +21,7 @@ from orchestrator.contracts.run_spec import (
     ZeroVariancePolicy,
 )
 from orchestrator.loop import IterationPlan, NothingToTrainError, Outcome, TrainingLoop
+from orchestrator.order import MicroBatchOrder
 from orchestrator.rollout_round import Roller
 from orchestrator.step_runner import PhaseGoal, StepGeometry, StepRunner
 from orchestrator.warm_start import HeldOutEval, WarmStart
@@ -79,7 +80,12 @@ class Run:
         self.trainer, self.reporter, self.source = FakeTrainer(), FakeReporter(), FakeSource()
         self.engine = FakeEngine(iter(answers))
         geometry = StepGeometry(
-            dp_size=2, token_cap=64, balance=Balance.COST, cost_model=COST_MODEL, skips_dummies=True
+            dp_size=2,
+            token_cap=64,
+            balance=Balance.COST,
+            cost_model=COST_MODEL,
+            skips_dummies=True,
+            order=MicroBatchOrder.LARGEST_FIRST,
         )
         self.steps = StepRunner(trainer=self.trainer, engine=self.engine, reporter=self.reporter, geometry=geometry)
         filter_spec = filter_spec or FilterSpec()

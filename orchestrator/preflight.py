@@ -6,15 +6,24 @@ The server calls it at submit, so it is quick and imports nothing heavy; the dri
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
+
 from orchestrator.contracts.run_spec import ReasoningGymDataSpec, ReasoningGymTask, RunSpec
 from orchestrator.data.tasks import TaskError, make_task
-from trainer.contracts.spec import HuggingFaceModelSpec
+from trainer.contracts.spec import HuggingFaceModelSpec, ParallelismSpec, ScratchModelSpec
 
 _TOKENIZER_FILES = ("tokenizer.json", "tokenizer.model", "vocab.json")
 """One of them holds the vocabulary, whatever the kind of tokenizer."""
+
+_MAX_PROCESSES_PER_CORE = 8
+"""Ranks and engines take turns on few cores, slowly; beyond this they do not even get through their start."""
+
+_BYTES_PER_PARAMETER = 16
+"""Weight, gradient and Adam's two moments in fp32: the least that a rank needs, without activations."""
 
 Problem = tuple[str, str]
 """The dotted path of the field to change, and a sentence."""
@@ -25,8 +34,34 @@ def preflight(spec: RunSpec) -> list[Problem]:
     problems: list[Problem] = []
     if isinstance(spec.model, HuggingFaceModelSpec):
         problems += [("model.path", message) for message in _model_problems(Path(spec.model.path))]
+    else:
+        problems += _memory_problems(spec.model, spec.parallelism)
+    problems += _process_problems(spec.parallelism.world_size, spec.rollout.engine.replicas)
     problems += _data_problems(spec.data, needs_answers=spec.warm_start is not None)
     return problems
+
+
+def _process_problems(num_ranks: int, num_engines: int) -> Iterator[Problem]:
+    cores = os.cpu_count() or 1
+    most = _MAX_PROCESSES_PER_CORE * cores
+    for field, what, count in (
+        ("parallelism.dp", "dp × tp × pp", num_ranks),
+        ("rollout.engine.replicas", "rollout.engine.replicas", num_engines),
+    ):
+        if count > most:
+            yield field, f"{what} = {count} processes, but this machine has {cores} cores; take at most {most}"
+
+
+def _memory_problems(model: ScratchModelSpec, parallelism: ParallelismSpec) -> Iterator[Problem]:
+    per_layer = 2 * model.hidden_size**2 + 3 * model.hidden_size * model.ffn_hidden_size
+    num_parameters = model.num_layers * per_layer + model.vocab_size * model.hidden_size
+    needed, there = num_parameters * _BYTES_PER_PARAMETER * parallelism.dp, psutil.virtual_memory().total
+    if needed > there:
+        yield (
+            "model.hidden_size",
+            f"at least {num_parameters:,} parameters on dp={parallelism.dp} need {needed / 2**30:,.1f} GiB, but this "
+            f"machine has {there / 2**30:,.1f} GiB; lower model.hidden_size, model.num_layers or parallelism.dp",
+        )
 
 
 def _model_problems(path: Path) -> Iterator[str]:

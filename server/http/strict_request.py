@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import zlib
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Any
 
 import orjson
@@ -14,6 +16,9 @@ from server.http.problems import ProblemError
 _GZIP_WINDOW = 16 + zlib.MAX_WBITS
 _DRAINED_LIMITS = 4
 """A body that is refused is read to its end when it is at most so many times as large as the largest allowed one."""
+
+
+_DRAIN_TIMEOUT_S = 2.0
 
 
 class StrictRequest(Request):
@@ -48,10 +53,13 @@ class StrictRequest(Request):
     async def drain(self) -> None:
         """Read and forget what is left of the body: closing before would take the answer away from the client."""
         budget = _DRAINED_LIMITS * self._limit
-        async for chunk in self._chunks():
-            budget -= len(chunk)
-            if budget < 0:
-                return
+        # A client that announces more than it sends must not keep its answer, nor one that leaves become an error.
+        with suppress(TimeoutError, ClientDisconnect):
+            async with asyncio.timeout(_DRAIN_TIMEOUT_S):
+                async for chunk in self._chunks():
+                    budget -= len(chunk)
+                    if budget < 0:
+                        return
 
     @property
     def _limit(self) -> int:

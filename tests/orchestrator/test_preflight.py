@@ -104,3 +104,14 @@ def test_it_imports_nothing_heavy() -> None:
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert shown.stdout.strip() == "[]"
+
+
+def test_more_processes_than_the_machine_can_start_are_told() -> None:
+    found = dict(preflight(run_spec(parallelism={"dp": 1_000_000})))
+    assert "take at most" in found["parallelism.dp"]
+
+
+@pytest.mark.parametrize("size", [{"hidden_size": 2**30}, {"num_layers": 10**9}])
+def test_a_model_that_the_memory_cannot_hold_is_told(size: dict[str, int]) -> None:
+    model = run_spec().model.model_dump() | size
+    assert "GiB" in dict(preflight(run_spec(model=model)))["model.hidden_size"]

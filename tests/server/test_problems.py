@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import socket
 from typing import Any
 
 import httpx
@@ -154,3 +155,18 @@ def test_a_fault_of_the_server_is_a_problem_that_tells_nothing_of_the_inside(
     answer = sqlite_server.http.get("/api/v1/runs")
     assert problem_of(answer)["status"] == 500
     assert "secret" not in answer.text
+
+
+def test_a_body_that_is_announced_and_never_sent_gets_its_answer(sqlite_server: LiveServer) -> None:
+    port = sqlite_server.settings.port
+    lines = (
+        "POST /api/v1/runs HTTP/1.1",
+        f"Host: 127.0.0.1:{port}",
+        "Content-Type: application/json",
+        f"Authorization: {sqlite_server.http.headers['Authorization']}",
+        "Content-Length: 99999999999999999999",
+    )
+    head = "\r\n".join(lines) + "\r\n\r\n{}"
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+        connection.sendall(head.encode())
+        assert connection.recv(4096).startswith(b"HTTP/1.1 413 ")

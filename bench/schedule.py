@@ -17,7 +17,7 @@ from rich.table import Table
 
 from bench.lengths import DISTRIBUTIONS, draw_lengths
 from bench.reference_packers import arrival_first_fit, karmarkar_karp
-from orchestrator.contracts.run_spec import Balance
+from orchestrator.contracts.schedule_spec import Balance
 from orchestrator.cost_model import CostModel
 from orchestrator.loss_weights import certify
 from orchestrator.packing import first_fit_decreasing

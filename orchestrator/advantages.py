@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 
-from orchestrator.contracts.run_spec import AdvantageEstimator
+from orchestrator.contracts.algorithm_spec import AdvantageEstimator
 
 Estimate = Callable[[Sequence[float]], list[float]]
 """Rewards of a group's scored rollouts, at least two of them different → their advantages."""

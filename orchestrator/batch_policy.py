@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from orchestrator.contracts.run_spec import AllBatchSpec, BatchSpec, FixedBatchSpec, Remainder
+from orchestrator.contracts.batch_spec import AllBatchSpec, BatchSpec, FixedBatchSpec, Remainder
 from orchestrator.sample_shape import SampleShape
 
 

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from orchestrator.advantages import has_variance
 from orchestrator.contracts.rollout import Group, Rollout
-from orchestrator.contracts.run_spec import FilterSpec, ZeroVariancePolicy
+from orchestrator.contracts.rollout_spec import FilterSpec, ZeroVariancePolicy
 
 
 class FilterReason(StrEnum):

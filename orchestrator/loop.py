@@ -17,9 +17,11 @@ from enum import StrEnum
 from typing import Any
 
 from orchestrator.batch_policy import cut_into_steps
+from orchestrator.contracts.algorithm_spec import AdvantageEstimator
+from orchestrator.contracts.batch_spec import AllBatchSpec, BatchSpec
 from orchestrator.contracts.messages import EventMessage
 from orchestrator.contracts.rollout import Reporter
-from orchestrator.contracts.run_spec import AdvantageEstimator, AllBatchSpec, BatchSpec, FilterSpec
+from orchestrator.contracts.rollout_spec import FilterSpec
 from orchestrator.group_filter import EmptyDecision, decide_when_empty
 from orchestrator.rollout_round import RolledOut, Roller
 from orchestrator.step_message import NO_ROLLOUTS, RolloutCounts

@@ -36,7 +36,8 @@ from orchestrator.step_runner import PhaseGoal, StepGeometry, StepRunner
 from orchestrator.tokenizer import TextTokenizer
 from orchestrator.warm_start import HeldOutEval, WarmStart
 from trainer.architecture import load_hf_config
-from trainer.contracts.spec import ModelSpec, PhaseSpec, ScratchModelSpec
+from trainer.contracts.model_spec import ModelSpec, ScratchModelSpec
+from trainer.contracts.trainer_spec import PhaseSpec
 from trainer.ray_trainer import RayPolicyTrainer
 
 LAUNCH_VARIABLE = "SWELL_ATTEMPT"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from orchestrator.alignment import aligned_count, split_heaviest
-from orchestrator.contracts.run_spec import Balance
+from orchestrator.contracts.schedule_spec import Balance
 from orchestrator.cost_model import CostModel
 from orchestrator.distribution import deal_out, distribute_evenly
 from orchestrator.makespan_bound import makespan_bound

@@ -12,9 +12,11 @@ from pathlib import Path
 
 import psutil
 
-from orchestrator.contracts.run_spec import ReasoningGymDataSpec, ReasoningGymTask, RunSpec
+from orchestrator.contracts.data_spec import ReasoningGymDataSpec, ReasoningGymTask
+from orchestrator.contracts.run_spec import RunSpec
 from orchestrator.data.tasks import TaskError, make_task
-from trainer.contracts.spec import HuggingFaceModelSpec, ParallelismSpec, ScratchModelSpec
+from trainer.contracts.model_spec import HuggingFaceModelSpec, ScratchModelSpec
+from trainer.contracts.parallelism_spec import ParallelismSpec
 
 _TOKENIZER_FILES = ("tokenizer.json", "tokenizer.model", "vocab.json")
 """One of them holds the vocabulary, whatever the kind of tokenizer."""

@@ -9,8 +9,9 @@ import logging
 import math
 from collections.abc import Mapping, Sequence
 
+from orchestrator.contracts.data_spec import ReasoningGymTask
 from orchestrator.contracts.rollout import Prompt, Reward
-from orchestrator.contracts.run_spec import ReasoningGymRewardSpec, ReasoningGymTask
+from orchestrator.contracts.rollout_spec import ReasoningGymRewardSpec
 from orchestrator.data.tasks import Task, make_task, task_labels
 
 _log = logging.getLogger(__name__)

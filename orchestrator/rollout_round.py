@@ -21,7 +21,7 @@ from orchestrator.contracts.rollout import (
     RolloutEngine,
     Sampling,
 )
-from orchestrator.contracts.run_spec import FilterSpec, RolloutSpec
+from orchestrator.contracts.rollout_spec import FilterSpec, RolloutSpec
 from orchestrator.group_filter import EmptyDecision, FilteredGroups, decide_when_empty, filter_groups
 from orchestrator.seeds import derive_seed
 from orchestrator.stopwatch import Stopwatch

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from orchestrator.alignment import aligned_count
-from orchestrator.contracts.run_spec import Balance
+from orchestrator.contracts.schedule_spec import Balance
 from orchestrator.cost_model import CostModel
 from orchestrator.loss_weights import certify
 from orchestrator.makespan_bound import makespan_bound

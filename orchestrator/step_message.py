@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from orchestrator.contracts.messages import MetricMessage, NonFinite, Phase, SampleColumns, ScheduleMessage, StepMessage
-from orchestrator.contracts.run_spec import Balance
+from orchestrator.contracts.schedule_spec import Balance
 from orchestrator.schedule import StepFigures, idle_frac
 from orchestrator.train_items import TrainItem
 from trainer.contracts.metric import Metric, mean
+from trainer.contracts.optimizer_spec import LrUnit
 from trainer.contracts.policy_trainer import StepRecord
 from trainer.contracts.schedule import StepSchedule
-from trainer.contracts.spec import LrUnit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from orchestrator.contracts.messages import Phase
 from orchestrator.contracts.rollout import Reporter, RolloutEngine
-from orchestrator.contracts.run_spec import Balance
+from orchestrator.contracts.schedule_spec import Balance
 from orchestrator.cost_model import CostModel
 from orchestrator.order import MicroBatchOrder
 from orchestrator.sample_shape import SampleShape
@@ -24,7 +24,7 @@ from trainer.contracts.certificate import LossAggregation
 from trainer.contracts.metric import Metric, mean
 from trainer.contracts.policy_trainer import PolicyTrainer
 from trainer.contracts.schedule import DpSchedule
-from trainer.contracts.spec import PhaseSpec
+from trainer.contracts.trainer_spec import PhaseSpec
 
 
 class StopRequestedError(Exception):

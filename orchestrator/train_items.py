@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from orchestrator.advantages import group_advantages
+from orchestrator.contracts.algorithm_spec import AdvantageEstimator
 from orchestrator.contracts.rollout import Group, Prompt, Rollout
-from orchestrator.contracts.run_spec import AdvantageEstimator
 from orchestrator.loss_weights import loss_scales
 from orchestrator.sample_shape import SampleShape
 from trainer.contracts.certificate import Certificate

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 from orchestrator.contracts.messages import EventMessage
 from orchestrator.contracts.rollout import PromptSource, Reporter, Reward, RolloutEngine, Sampling
-from orchestrator.contracts.run_spec import SftWarmStartSpec
+from orchestrator.contracts.warm_start_spec import SftWarmStartSpec
 from orchestrator.rollout_round import Decode
 from orchestrator.step_runner import PhaseGoal, StepRunner
 from orchestrator.stopwatch import Stopwatch

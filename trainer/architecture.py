@@ -13,7 +13,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Self
 
-from trainer.contracts.spec import HuggingFaceModelSpec, ModelSpec, ScratchModelSpec
+from trainer.contracts.model_spec import HuggingFaceModelSpec, ModelSpec, ScratchModelSpec
 
 
 class Family(StrEnum):

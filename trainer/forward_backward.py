@@ -18,8 +18,8 @@ from megatron.core.distributed import DistributedDataParallel
 from megatron.core.pipeline_parallel import get_forward_backward_func
 from torch import Tensor
 
+from trainer.contracts.loss_spec import LossSpec
 from trainer.contracts.metric import Metric, Reduction, mean, merge_metrics
-from trainer.contracts.spec import LossSpec
 from trainer.log_probs import vocab_parallel_log_probs
 from trainer.losses import TokenBatch, TokenMetric, logit_temperature, reduce_metrics, token_loss
 from trainer.micro_batch import MicroBatch, dummy_micro_batch, to_micro_batch

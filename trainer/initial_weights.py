@@ -14,7 +14,7 @@ from torch import Tensor
 
 from trainer.architecture import Architecture
 from trainer.checkpoint_files import tensor_files
-from trainer.contracts.spec import ModelSpec, ScratchModelSpec
+from trainer.contracts.model_spec import ModelSpec, ScratchModelSpec
 
 # The initializer_range of GPT-2 and Qwen.
 INITIAL_STD = 0.02

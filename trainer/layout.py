@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from trainer.architecture import Architecture
-from trainer.contracts.spec import ParallelismSpec
+from trainer.contracts.parallelism_spec import ParallelismSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,8 @@
 Weights and denominators are not applied here: `trainer/train_step.py` multiplies each token's loss by its sample's
 `loss_scale` and divides by the step's own global batch size, the same way for every loss.
 
-To add a loss: write a function of (spec, TokenBatch), add it to `LOSSES`, add its spec to `trainer/contracts/spec.py`.
+To add a loss: write a function of (spec, TokenBatch), add it to `LOSSES`, and its spec to
+`trainer/contracts/loss_spec.py`.
 
 Legend: N loss tokens of a micro-batch.
 """
@@ -17,8 +18,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from trainer.contracts.loss_spec import ClippedLossSpec, LossSpec, SftLossSpec
 from trainer.contracts.metric import Metric, Reduction
-from trainer.contracts.spec import ClippedLossSpec, LossSpec, SftLossSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

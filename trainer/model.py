@@ -24,7 +24,7 @@ from torch import Tensor
 
 from trainer.architecture import Architecture
 from trainer.attention import PackedAttention, PackedRowParams
-from trainer.contracts.spec import ParallelismSpec
+from trainer.contracts.parallelism_spec import ParallelismSpec
 from trainer.conversion import StageTensor, stage_tensors
 
 

@@ -12,7 +12,7 @@ from megatron.core.distributed import DistributedDataParallel
 from megatron.core.optimizer import MegatronOptimizer, OptimizerConfig, get_megatron_optimizer
 from megatron.core.optimizer_param_scheduler import OptimizerParamScheduler
 
-from trainer.contracts.spec import LrScheduleSpec, LrUnit, OptimizerSpec
+from trainer.contracts.optimizer_spec import LrScheduleSpec, LrUnit, OptimizerSpec
 
 
 def build_optimizer(spec: OptimizerSpec, model: DistributedDataParallel) -> MegatronOptimizer:

@@ -17,7 +17,7 @@ from megatron.core import parallel_state
 from torch import Tensor
 
 from trainer.architecture import Architecture, load_hf_config
-from trainer.contracts.spec import PhaseSpec, TrainerSpec
+from trainer.contracts.trainer_spec import PhaseSpec, TrainerSpec
 from trainer.conversion import shard_stage, unshard_stage
 from trainer.device import BACKENDS, DeviceType, open_device
 from trainer.initial_weights import initial_weights

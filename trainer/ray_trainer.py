@@ -21,10 +21,12 @@ import ray
 
 from trainer.architecture import Architecture, load_hf_config
 from trainer.checkpoint_files import check_tensors
+from trainer.contracts.loss_spec import LossSpec
+from trainer.contracts.model_spec import HuggingFaceModelSpec
 from trainer.contracts.policy_trainer import StepRecord, TrainerError, Weights
 from trainer.contracts.sample import TrainSample
 from trainer.contracts.schedule import DpSchedule
-from trainer.contracts.spec import HuggingFaceModelSpec, LossSpec, PhaseSpec, TrainerSpec
+from trainer.contracts.trainer_spec import PhaseSpec, TrainerSpec
 from trainer.layout import RankLayout, check_layout
 from trainer.rank_failure import RankFailure, describe_failures, failure_of
 from trainer.shard import make_shards

@@ -14,9 +14,9 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from trainer.contracts.loss_spec import LossSpec, SftLossSpec
 from trainer.contracts.sample import TrainSample
 from trainer.contracts.schedule import DpSchedule
-from trainer.contracts.spec import LossSpec, SftLossSpec
 
 ScalarT = TypeVar("ScalarT", bound=np.generic)
 FloatArray = npt.NDArray[np.float32]

@@ -25,9 +25,9 @@ from megatron.core import parallel_state
 from megatron.core.distributed import DistributedDataParallel
 from megatron.core.optimizer import MegatronOptimizer, clip_grads
 
+from trainer.contracts.loss_spec import LossSpec
 from trainer.contracts.metric import Metric, mean
 from trainer.contracts.policy_trainer import StepStatus
-from trainer.contracts.spec import LossSpec
 from trainer.forward_backward import forward_backward
 from trainer.losses import TokenBatch, reduce_metrics, token_loss
 from trainer.micro_batch_timer import MicroBatchTimer

@@ -19,12 +19,13 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import AwareDatetime, Field, NonNegativeFloat, NonNegativeInt, PositiveInt, StrictInt, model_validator
 
-from orchestrator.contracts.run_spec import Balance, Name, RunSpec
+from orchestrator.contracts.run_spec import RunSpec
+from orchestrator.contracts.schedule_spec import Balance
 from trainer.contracts.certificate import LossAggregation
 from trainer.contracts.metric import Reduction
+from trainer.contracts.optimizer_spec import LrUnit
 from trainer.contracts.policy_trainer import StepStatus
-from trainer.contracts.spec import LrUnit
-from trainer.contracts.text_model import FieldError, TextModel
+from trainer.contracts.text_model import FieldError, Name, TextModel
 
 StepNumber: TypeAlias = Annotated[StrictInt, Field(ge=0, le=2**53 - 1)]
 """Steps are integers that a browser can hold exactly."""

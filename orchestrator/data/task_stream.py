@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from orchestrator.contracts.run_spec import ReasoningGymTask
+from orchestrator.contracts.data_spec import ReasoningGymTask
 from orchestrator.data.tasks import Task, make_task, task_labels
 from orchestrator.seeds import derive_seed
 

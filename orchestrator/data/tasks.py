@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, cast
 
-from orchestrator.contracts.run_spec import ReasoningGymTask
+from orchestrator.contracts.data_spec import ReasoningGymTask
 
 _SET_BY_THE_RUN = ("seed", "size")
 

@@ -10,14 +10,15 @@ from typing import Any
 import orjson
 from sqlalchemy import ColumnElement, Connection, Row, Select, and_, exists, func, or_, select
 
-from orchestrator.contracts.run_spec import BatchSpec, FixedBatchSpec, RunSpec
+from orchestrator.contracts.batch_spec import BatchSpec, FixedBatchSpec
+from orchestrator.contracts.run_spec import RunSpec
 from orchestrator.contracts.run_state import RunState
 from server.database.tables import attempts, run_tags, runs
 from server.errors import NotFoundError
 from server.runs.records import AttemptRecord, RunRecord
 from server.runs.run_id import is_run_id
 from server.runs.schemas import LastStep, Run, RunSummary
-from trainer.contracts.spec import ParallelismSpec
+from trainer.contracts.parallelism_spec import ParallelismSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from orchestrator.contracts.rollout import Completion, Group, Prompt, Rollout
-from orchestrator.contracts.run_spec import Balance
+from orchestrator.contracts.schedule_spec import Balance
 from orchestrator.cost_model import CostModel
 from orchestrator.sample_shape import SampleShape
 from trainer.contracts.certificate import LossAggregation

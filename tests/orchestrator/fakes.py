@@ -13,7 +13,7 @@ from trainer.contracts.metric import mean
 from trainer.contracts.policy_trainer import StepRecord, StepStatus, Weights
 from trainer.contracts.sample import TrainSample
 from trainer.contracts.schedule import DpSchedule
-from trainer.contracts.spec import PhaseSpec
+from trainer.contracts.trainer_spec import PhaseSpec
 
 EOS = 9
 RIGHT, WRONG = (5, EOS), (6, 7, EOS)

@@ -6,14 +6,15 @@ from datetime import UTC, datetime
 from typing import Any
 
 from orchestrator.contracts.messages import EventMessage, Phase, StateReport, StepMessage
-from orchestrator.contracts.run_spec import Balance, RunSpec
+from orchestrator.contracts.run_spec import RunSpec
+from orchestrator.contracts.schedule_spec import Balance
 from orchestrator.schedule import build_dp_schedule, step_figures
 from orchestrator.step_message import TrainedStep, step_message
 from orchestrator.train_items import TrainItem, supervised_item
 from tests.orchestrator.factories import COST_MODEL
 from tests.orchestrator.fakes import FakeSource, FakeTrainer, encode_answer
 from trainer.contracts.certificate import LossAggregation
-from trainer.contracts.spec import LrUnit
+from trainer.contracts.optimizer_spec import LrUnit
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 

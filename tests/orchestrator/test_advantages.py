@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.advantages import group_advantages
-from orchestrator.contracts.run_spec import AdvantageEstimator
+from orchestrator.contracts.algorithm_spec import AdvantageEstimator
 from tests.orchestrator.factories import case
 
 REWARD = st.floats(-1e6, 1e6).filter(lambda reward: reward == 0 or abs(reward) > 1e-6)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.batch_policy import cut_into_steps
-from orchestrator.contracts.run_spec import AllBatchSpec, FixedBatchSpec, Remainder
+from orchestrator.contracts.batch_spec import AllBatchSpec, FixedBatchSpec, Remainder
 from orchestrator.sample_shape import SampleShape
 from tests.orchestrator.factories import case, sample_shapes, shapes_of_an_iteration
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator.contracts.run_spec import ReasoningGymTask
+from orchestrator.contracts.data_spec import ReasoningGymTask
 from orchestrator.data.prompt_source import TaskPromptSource
 from orchestrator.data.task_stream import TaskStream
 from orchestrator.data.tasks import TaskError, make_task, task_labels

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.contracts.run_spec import FilterSpec, ZeroVariancePolicy
+from orchestrator.contracts.rollout_spec import FilterSpec, ZeroVariancePolicy
 from orchestrator.group_filter import EmptyDecision, FilterReason, decide_when_empty, filter_groups
 from tests.orchestrator.factories import case, group
 

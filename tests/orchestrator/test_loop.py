@@ -7,19 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from orchestrator.contracts.algorithm_spec import AdvantageEstimator
+from orchestrator.contracts.batch_spec import AllBatchSpec, BatchSpec, FixedBatchSpec, Remainder
 from orchestrator.contracts.messages import Phase, StepMessage
-from orchestrator.contracts.run_spec import (
-    AdvantageEstimator,
-    AllBatchSpec,
-    Balance,
-    BatchSpec,
-    FilterSpec,
-    FixedBatchSpec,
-    Remainder,
-    RolloutSpec,
-    SftWarmStartSpec,
-    ZeroVariancePolicy,
-)
+from orchestrator.contracts.rollout_spec import FilterSpec, RolloutSpec, ZeroVariancePolicy
+from orchestrator.contracts.schedule_spec import Balance
+from orchestrator.contracts.warm_start_spec import SftWarmStartSpec
 from orchestrator.loop import IterationPlan, NothingToTrainError, Outcome, TrainingLoop
 from orchestrator.order import MicroBatchOrder
 from orchestrator.rollout_round import Roller
@@ -39,9 +32,11 @@ from tests.orchestrator.fakes import (
     encode_answer,
 )
 from trainer.contracts.certificate import LossAggregation
+from trainer.contracts.loss_spec import ClippedLossSpec, SftLossSpec
+from trainer.contracts.optimizer_spec import OptimizerSpec
 from trainer.contracts.policy_trainer import StepStatus
 from trainer.contracts.schedule import step_schedule_problems
-from trainer.contracts.spec import ClippedLossSpec, OptimizerSpec, PhaseSpec, SftLossSpec
+from trainer.contracts.trainer_spec import PhaseSpec
 
 Answers = Callable[[int], Sequence[int]]
 GROUP_SIZE = 4

@@ -23,7 +23,7 @@ from orchestrator.contracts.messages import (
     StepMessage,
     StepsBatch,
 )
-from orchestrator.contracts.run_spec import Balance
+from orchestrator.contracts.schedule_spec import Balance
 from orchestrator.sample_shape import SampleShape
 from orchestrator.schedule import build_dp_schedule, step_figures
 from tests.orchestrator.factories import COST_MODEL, layouts, sample_shapes, shapes_of_an_iteration

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from orchestrator.contracts.data_spec import ReasoningGymTask
 from orchestrator.contracts.rollout import Prompt
-from orchestrator.contracts.run_spec import ReasoningGymRewardSpec, ReasoningGymTask
+from orchestrator.contracts.rollout_spec import ReasoningGymRewardSpec
 from orchestrator.data.task_stream import TaskStream
 from orchestrator.reward import ReasoningGymReward, WeightedSum, make_reward
 

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from orchestrator.contracts.run_spec import Remainder, RunSpec
+from orchestrator.contracts.batch_spec import Remainder
+from orchestrator.contracts.run_spec import RunSpec
 from tests.orchestrator.factories import case
 from tests.orchestrator.run_factories import run_spec
 from trainer.contracts.text_model import FieldError

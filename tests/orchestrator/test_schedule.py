@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.batch_policy import cut_into_steps
-from orchestrator.contracts.run_spec import Balance, FixedBatchSpec
+from orchestrator.contracts.batch_spec import FixedBatchSpec
+from orchestrator.contracts.schedule_spec import Balance
 from orchestrator.order import MicroBatchOrder
 from orchestrator.packing import first_fit_decreasing
 from orchestrator.sample_shape import SampleShape

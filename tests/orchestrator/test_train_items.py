@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from orchestrator.contracts.algorithm_spec import AdvantageEstimator
 from orchestrator.contracts.rollout import Completion, Group, Rollout
-from orchestrator.contracts.run_spec import AdvantageEstimator
 from orchestrator.loss_weights import certify
 from orchestrator.train_items import rollout_items, supervised_item, train_samples
 from tests.orchestrator.factories import group

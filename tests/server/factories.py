@@ -13,14 +13,14 @@ from orchestrator.contracts.messages import (
     ScheduleMessage,
     StepMessage,
 )
-from orchestrator.contracts.run_spec import Balance
+from orchestrator.contracts.schedule_spec import Balance
 from orchestrator.cost_model import CostModel
 from orchestrator.sample_shape import SampleShape
 from orchestrator.schedule import build_dp_schedule, step_figures
 from trainer.contracts.certificate import LossAggregation
 from trainer.contracts.metric import Reduction
+from trainer.contracts.optimizer_spec import LrUnit
 from trainer.contracts.policy_trainer import StepStatus
-from trainer.contracts.spec import LrUnit
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 TOKEN_CAP = 64

@@ -15,19 +15,13 @@ import torch
 from transformers import AutoConfig, AutoModelForCausalLM
 
 from trainer.contracts.certificate import Certificate, LossAggregation
+from trainer.contracts.loss_spec import ClippedLossSpec, LossSpec, SftLossSpec
+from trainer.contracts.model_spec import ScratchModelSpec
+from trainer.contracts.optimizer_spec import LrScheduleSpec, OptimizerSpec
+from trainer.contracts.parallelism_spec import ParallelismSpec
 from trainer.contracts.sample import TrainSample
 from trainer.contracts.schedule import DpSchedule
-from trainer.contracts.spec import (
-    ClippedLossSpec,
-    LossSpec,
-    LrScheduleSpec,
-    OptimizerSpec,
-    ParallelismSpec,
-    PhaseSpec,
-    ScratchModelSpec,
-    SftLossSpec,
-    TrainerSpec,
-)
+from trainer.contracts.trainer_spec import PhaseSpec, TrainerSpec
 
 CLIPPED = ClippedLossSpec()
 

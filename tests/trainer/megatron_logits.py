@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from trainer.contracts.spec import TrainerSpec
+from trainer.contracts.trainer_spec import TrainerSpec
 
 Result = tuple[int, np.ndarray | None, dict[str, np.ndarray]]
 

@@ -8,7 +8,7 @@ from transformers import AutoConfig, AutoModelForCausalLM
 
 from tests.trainer import factories
 from trainer.architecture import Architecture, Family, load_hf_config
-from trainer.contracts.spec import HuggingFaceModelSpec
+from trainer.contracts.model_spec import HuggingFaceModelSpec
 
 SCRATCH = Architecture.from_scratch(factories.model_spec())
 

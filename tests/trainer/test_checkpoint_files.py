@@ -10,7 +10,7 @@ from safetensors.numpy import save_file
 from tests.trainer import factories
 from trainer.architecture import Architecture
 from trainer.checkpoint_files import check_tensors, tensor_files
-from trainer.contracts.spec import HuggingFaceModelSpec
+from trainer.contracts.model_spec import HuggingFaceModelSpec
 from trainer.initial_weights import initial_weights
 
 ARCHITECTURE = Architecture.from_scratch(factories.model_spec())

@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 from tests.trainer import factories
 from tests.trainer.megatron_logits import run_ranks
 from trainer.architecture import Architecture, Family
-from trainer.contracts.spec import HuggingFaceModelSpec
+from trainer.contracts.model_spec import HuggingFaceModelSpec
 
 pytestmark = pytest.mark.stack
 

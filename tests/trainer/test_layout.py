@@ -6,7 +6,7 @@ import pytest
 
 from tests.trainer import factories
 from trainer.architecture import Architecture
-from trainer.contracts.spec import ParallelismSpec
+from trainer.contracts.parallelism_spec import ParallelismSpec
 from trainer.layout import RankLayout, check_layout
 
 SCRATCH = Architecture.from_scratch(factories.model_spec())

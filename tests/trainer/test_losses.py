@@ -9,8 +9,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from trainer.contracts.loss_spec import ClippedLossSpec, SftLossSpec
 from trainer.contracts.metric import Reduction
-from trainer.contracts.spec import ClippedLossSpec, SftLossSpec
 from trainer.losses import (
     LOSSES,
     TokenBatch,

@@ -9,7 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trainer.contracts.spec import LrScheduleSpec, OptimizerSpec
+from trainer.contracts.optimizer_spec import LrScheduleSpec, OptimizerSpec
 from trainer.optimization import LrSchedule
 
 CASES = {case["id"]: case for case in json.loads(Path("tests/cases/lr.json").read_text())["cases"]}

@@ -20,9 +20,9 @@ import pytest
 import ray
 
 from tests.trainer import factories
+from trainer.contracts.loss_spec import ClippedLossSpec, SftLossSpec
 from trainer.contracts.policy_trainer import StepStatus, TrainerError
 from trainer.contracts.schedule import dp_schedule_problems
-from trainer.contracts.spec import ClippedLossSpec, SftLossSpec
 from trainer.ray_trainer import RayPolicyTrainer
 from trainer.shard import make_shards
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.trainer import factories
-from trainer.contracts.spec import ClippedLossSpec, SftLossSpec
+from trainer.contracts.loss_spec import ClippedLossSpec, SftLossSpec
 from trainer.shard import make_shards, needs_rollout_data
 
 

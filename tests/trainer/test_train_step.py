@@ -11,8 +11,8 @@ import pytest
 
 from tests.trainer import factories
 from trainer.architecture import load_hf_config
+from trainer.contracts.loss_spec import ClippedLossSpec, SftLossSpec
 from trainer.contracts.policy_trainer import StepStatus
-from trainer.contracts.spec import ClippedLossSpec, SftLossSpec
 from trainer.rank import MegatronRank
 
 # Megatron 0.16 warns of its own calls that leave a process group to its global state.

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from trainer.contracts.metric import Metric
 from trainer.contracts.sample import TrainSample
 from trainer.contracts.schedule import DpSchedule
-from trainer.contracts.spec import PhaseSpec
+from trainer.contracts.trainer_spec import PhaseSpec
 
 Weights = Mapping[str, npt.NDArray[np.float32]]
 """Whole tensors by their Hugging Face names, e.g. `model.layers.0.self_attn.q_proj.weight`."""

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from typing import Annotated, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Name: TypeAlias = Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
+NonNegativeFraction: TypeAlias = Annotated[float, Field(ge=0.0, lt=1.0)]
 
 
 class TextModel(BaseModel):

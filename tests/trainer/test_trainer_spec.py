@@ -5,17 +5,12 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from tests.trainer import factories
+from trainer.contracts.loss_spec import ClippedLossSpec, LossSpec, SftLossSpec
+from trainer.contracts.model_spec import ModelSpec
+from trainer.contracts.optimizer_spec import LrScheduleSpec, OptimizerSpec
+from trainer.contracts.parallelism_spec import ParallelismSpec
 from trainer.contracts.sample import TrainSample
-from trainer.contracts.spec import (
-    ClippedLossSpec,
-    LossSpec,
-    LrScheduleSpec,
-    ModelSpec,
-    OptimizerSpec,
-    ParallelismSpec,
-    SftLossSpec,
-    TrainerSpec,
-)
+from trainer.contracts.trainer_spec import TrainerSpec
 
 
 def test_choices_are_told_apart_by_type():

@@ -19,8 +19,10 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import AwareDatetime, Field, NonNegativeFloat, NonNegativeInt, PositiveInt, StrictInt, model_validator
 
+from orchestrator.contracts.batch_spec import AdaptiveMode
+from orchestrator.contracts.rollout_spec import ZeroVariancePolicy
 from orchestrator.contracts.run_spec import RunSpec
-from orchestrator.contracts.schedule_spec import Balance
+from orchestrator.contracts.schedule_spec import Balance, Barrier, Packer
 from trainer.contracts.certificate import LossAggregation
 from trainer.contracts.metric import Reduction
 from trainer.contracts.optimizer_spec import LrUnit
@@ -79,6 +81,8 @@ class SampleColumns(TextModel):
     advantage: tuple[float | None, ...]
     policy_version: tuple[NonNegativeInt, ...]
     """Version of the policy that generated the sample; for a supervised sample, the version it trains."""
+    age: tuple[NonNegativeInt, ...] = ()
+    """Iterations that the sample waited since it was generated, under `remainder: carry`; empty: nobody waited."""
 
     @property
     def size(self) -> int:
@@ -87,6 +91,8 @@ class SampleColumns(TextModel):
     @model_validator(mode="after")
     def _equally_long(self) -> Self:
         for name in type(self).model_fields:
+            if name == "age" and not self.age:
+                continue
             if len(getattr(self, name)) != self.size:
                 raise FieldError(f"{name} has {len(getattr(self, name))} entries, sample_id has {self.size}", name)
         return self
@@ -96,9 +102,18 @@ class ScheduleMessage(TextModel):
     """Which sample ran on which data-parallel rank in which micro-batch, and what that cost."""
 
     token_cap: PositiveInt | None
+    """Most tokens of a micro-batch, over all its context-parallel ranks; None: cut by `micro_batch_size`."""
+    micro_batch_size: PositiveInt | None = None
+    packer: Packer = Packer.FIRST_FIT_DECREASING
     balance: Balance
+    barrier: Barrier = Barrier.STEP
     skips_dummies: bool
     """Whether the layout lets the trainer skip a dummy (pp = 1)."""
+    cp: PositiveInt = 1
+    pp: PositiveInt = 1
+    vpp: PositiveInt = 1
+    zero_variance: ZeroVariancePolicy | None = None
+    """Whether groups without variance count in the denominators; None: the step has no groups."""
     samples: SampleColumns
     micro_batches: tuple[tuple[tuple[NonNegativeInt, ...], ...], ...]
     """[dp_rank][micro-batch] → sample indices; empty: a dummy."""
@@ -110,6 +125,21 @@ class ScheduleMessage(TextModel):
     """Predicted cost of each sample, in the same units."""
     loss_aggregation: LossAggregation
     certificate_sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+class BatchDecision(TextModel):
+    """What the measured noise scale said of the size of the coming steps, and what came of it."""
+
+    mode: AdaptiveMode
+    noise_scale: Annotated[float, Field(ge=0.0)] | None
+    """In samples; None while it is not known, or where noise hides the gradient altogether."""
+    proposed_size: PositiveInt | None
+    """In rollouts, within the bounds."""
+    size_before: PositiveInt | None
+    """In rollouts; None: everything that an iteration keeps."""
+    size_after: PositiveInt | None
+    reason: Annotated[str, Field(max_length=1000)]
+    """Why the size changed or stayed, in one sentence."""
 
 
 class StepReport(TextModel):
@@ -137,9 +167,18 @@ class StepReport(TextModel):
     """Over all ranks."""
     num_over_cap: NonNegativeInt
     num_generated: NonNegativeInt
-    """Rollouts generated for this step's iteration, told at its first step and 0 at the others, as are the next two."""
+    """Rollouts generated for this step's iteration; 0 but at its first step, as are the next four."""
     num_filtered: NonNegativeInt
     num_dropped: NonNegativeInt
+    num_carried_in: NonNegativeInt = 0
+    """Rollouts that waited for this iteration.
+
+    What comes in (carried in, generated) goes out: filtered, dropped, carried out or trained.
+    """
+    num_carried_out: NonNegativeInt = 0
+    """Rollouts that wait for the next iteration."""
+    batch_decision: BatchDecision | None = None
+    """Only under `batch: adaptive`."""
 
     lr: NonNegativeFloat
     lr_unit: LrUnit

@@ -15,6 +15,8 @@ class LrUnit(StrEnum):
 
     SAMPLES = "samples"
     """Trained samples: a step advances it by its own global_batch_size."""
+    TOKENS = "tokens"
+    """Trained tokens, prompts included: a step advances it by its own num_tokens."""
     STEPS = "steps"
     """Optimizer updates: a step advances it by one, whatever its size."""
 

@@ -1,0 +1,97 @@
+"""A step that ran, scheduled otherwise: what is asked (`WhatIfRequest`) and what is answered (`WhatIf`).
+
+`orchestrator/planning/` answers from the stored lengths; the server and the dashboard pass it on.
+"""
+
+from __future__ import annotations
+
+from typing import Self
+
+from pydantic import NonNegativeFloat, NonNegativeInt, PositiveInt, model_validator
+
+from orchestrator.contracts.messages import Fraction01
+from orchestrator.contracts.schedule_spec import Balance, Barrier, Packer
+from trainer.contracts.text_model import FieldError, TextModel
+
+
+class WhatIfRequest(TextModel):
+    """What shall be different; everything that is not given stays as it ran."""
+
+    dp: PositiveInt | None = None
+    cp: PositiveInt | None = None
+    """Context-parallel ranks share each sample: a micro-batch holds token_cap × cp tokens, at a cp-th of the cost."""
+    pp: PositiveInt | None = None
+    vpp: PositiveInt | None = None
+    """Virtual stages of an interleaved pipeline: micro-batches of a rank are then a multiple of pp."""
+    token_cap: PositiveInt | None = None
+    """Tokens per context-parallel rank."""
+    micro_batch_size: PositiveInt | None = None
+    packer: Packer | None = None
+    balance: Balance | None = None
+    barrier: Barrier | None = None
+
+    @model_validator(mode="after")
+    def _is_cut_one_way(self) -> Self:
+        if self.token_cap is not None and self.micro_batch_size is not None:
+            raise FieldError("give either token_cap or micro_batch_size", "token_cap", "micro_batch_size")
+        return self
+
+
+class Geometry(TextModel):
+    """The settings that a step was or would be scheduled with, none left open."""
+
+    dp: PositiveInt
+    cp: PositiveInt
+    pp: PositiveInt
+    vpp: PositiveInt
+    token_cap: PositiveInt | None
+    """Per context-parallel rank."""
+    micro_batch_size: PositiveInt | None
+    packer: Packer
+    balance: Balance
+    barrier: Barrier
+
+
+class WhatIfFigures(TextModel):
+    """What a schedule comes to."""
+
+    num_microbatches: PositiveInt
+    num_dummies: NonNegativeInt
+    num_over_cap: NonNegativeInt
+    max_micro_batch_tokens: PositiveInt
+    predicted_idle_frac: Fraction01
+    idle_bound_frac: Fraction01
+    makespan: NonNegativeFloat
+    """Predicted cost until the last rank is done, in the cost model's units."""
+    predicted_s: NonNegativeFloat | None
+    """The same in seconds, scaled by what the step's micro-batches took when it ran; None: nothing was measured."""
+
+
+class WhatIfChange(TextModel):
+    """Asked minus ran."""
+
+    num_microbatches: int
+    num_dummies: int
+    num_over_cap: int
+    max_micro_batch_tokens: int
+    predicted_idle_frac: float
+    idle_bound_frac: float
+    makespan_frac: float
+    """(asked − ran) / ran: −0.25 is a quarter faster."""
+    predicted_s: float | None
+
+
+class WhatIf(TextModel):
+    """Both schedules of the same samples, judged alike. The loss weights are the same in both."""
+
+    asked: Geometry
+    ran: Geometry
+    micro_batches: tuple[tuple[tuple[NonNegativeInt, ...], ...], ...]
+    """[dp_rank][micro-batch] → sample indices of the stored step, as asked; empty: a dummy."""
+    predicted_cost: tuple[tuple[NonNegativeFloat, ...], ...]
+    """[dp_rank][micro-batch], in the units of the stored schedule."""
+    asked_figures: WhatIfFigures
+    ran_figures: WhatIfFigures
+    change: WhatIfChange
+    certificate_sha256: str
+    """Of the asked schedule: equal to the stored one, because weights do not depend on the cut."""

@@ -1,0 +1,52 @@
+"""How every step of a run is cut up: the settings that scheduler, planner and what-if share. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from orchestrator.contracts.schedule_spec import Balance, Barrier, Packer
+from orchestrator.order import MicroBatchOrder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepGeometry:
+    """Layout and cut. Exactly one of `token_cap` and `micro_batch_size` is given."""
+
+    dp_size: int
+    token_cap: int | None = None
+    """Most tokens of a micro-batch on each context-parallel rank."""
+    micro_batch_size: int | None = None
+    """Samples of a micro-batch."""
+    packer: Packer = Packer.FIRST_FIT_DECREASING
+    balance: Balance = Balance.COST
+    barrier: Barrier = Barrier.STEP
+    cp: int = 1
+    pp: int = 1
+    vpp: int = 1
+
+    def __post_init__(self) -> None:
+        if (self.token_cap is None) == (self.micro_batch_size is None):
+            raise ValueError("give either token_cap or micro_batch_size")
+        for name in ("dp_size", "token_cap", "micro_batch_size", "cp", "pp", "vpp"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ValueError(f"{name}={value} must be at least 1")
+
+    @property
+    def micro_batch_token_cap(self) -> int | None:
+        """Most tokens of a micro-batch over all its context-parallel ranks."""
+        return None if self.token_cap is None else self.token_cap * self.cp
+
+    @property
+    def count_multiple(self) -> int:
+        """Micro-batches of a rank are a multiple of it: an interleaved pipeline runs them in groups of pp."""
+        return self.pp if self.vpp > 1 else 1
+
+    @property
+    def skips_dummies(self) -> bool:
+        """Whether the trainer skips a dummy at no cost. Where ranks meet within a step, they all run."""
+        return self.pp == 1 and self.barrier is Barrier.STEP
+
+    @property
+    def order(self) -> MicroBatchOrder:
+        return MicroBatchOrder.LARGEST_FIRST if self.pp == 1 else MicroBatchOrder.SMALL_ENDS

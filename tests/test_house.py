@@ -13,6 +13,10 @@ from pydantic import BaseModel
 from orchestrator.contracts.run_spec import RunSpec
 
 ROOT = Path(__file__).parents[1]
+PACKAGES = {"server", "orchestrator", "trainer"}
+OPEN_TO_OTHERS = re.compile(r"\w+\.contracts\b|orchestrator\.(preflight|planning)\b")
+"""What one package may import of another: plain data, and the two places where the server asks for a judgement."""
+WIRING = {"orchestrator/main.py"}
 MAX_FILE_LINES = 600
 MAX_FUNCTION_LINES = 60
 BANNED_NAMES = {"utils.py", "common.py", "helpers.py", "misc.py"}
@@ -64,6 +68,24 @@ def test_modules_open_with_what_they_are_for() -> None:
         and ast.get_docstring(ast.parse(path.read_text(encoding="utf8"))) is None
     ]
     assert not missing
+
+
+def test_packages_meet_in_contracts_only() -> None:
+    crossing = []
+    for path in source_files():
+        name = path.relative_to(ROOT).as_posix()
+        own = name.split("/")[0]
+        if own not in PACKAGES or name in WIRING:
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf8"))):
+            modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            modules += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            crossing += [
+                f"{name} imports {module}"
+                for module in modules
+                if module.split(".")[0] in PACKAGES - {own} and not OPEN_TO_OTHERS.match(module)
+            ]
+    assert not crossing
 
 
 def test_no_file_names_a_package_registry() -> None:

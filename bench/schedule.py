@@ -17,8 +17,8 @@ from rich.table import Table
 
 from bench.lengths import DISTRIBUTIONS, draw_lengths
 from bench.reference_packers import arrival_first_fit, karmarkar_karp
-from orchestrator.contracts.schedule_spec import Balance
 from orchestrator.cost_model import CostModel
+from orchestrator.geometry import StepGeometry
 from orchestrator.loss_weights import certify
 from orchestrator.packing import first_fit_decreasing
 from orchestrator.sample_shape import SampleShape
@@ -81,16 +81,13 @@ def shapes_of(lengths: Sequence[int]) -> list[SampleShape]:
     ]
 
 
-def schedule_of(samples: Sequence[SampleShape], dp_size: int, *, skips_dummies: bool = True) -> DpSchedule:
+def schedule_of(samples: Sequence[SampleShape], geometry: StepGeometry) -> DpSchedule:
     return build_dp_schedule(
         samples,
         [range(len(samples))],
-        dp_size=dp_size,
-        token_cap=TOKEN_CAP,
-        balance=Balance.COST,
+        geometry=geometry,
         cost_model=COST_MODEL,
         loss_aggregation=LossAggregation.ROLLOUT_MEAN,
-        skips_dummies=skips_dummies,
     )
 
 
@@ -130,35 +127,32 @@ def times_and_loads() -> Table:
         table.add_column(name, justify="right")
     for distribution in DISTRIBUTIONS:
         for num_samples, dp_size, budget_s in BUDGETS:
-            for skips_dummies in (True, False):
-                table.add_row(*_budget_row(distribution, num_samples, dp_size, budget_s, skips_dummies=skips_dummies))
+            for pp in (1, 2):
+                geometry = StepGeometry(dp_size=dp_size, token_cap=TOKEN_CAP, pp=pp)
+                table.add_row(*_budget_row(distribution, num_samples, budget_s, geometry))
     return table
 
 
-def _budget_row(
-    distribution: str, num_samples: int, dp_size: int, budget_s: float, *, skips_dummies: bool
-) -> list[str]:
+def _budget_row(distribution: str, num_samples: int, budget_s: float, geometry: StepGeometry) -> list[str]:
     lengths = draw_lengths(distribution, num_samples, longest=TOKEN_CAP)
     samples = shapes_of(lengths)
-    seconds, schedule = best_s(lambda: schedule_of(samples, dp_size, skips_dummies=skips_dummies))
+    seconds, schedule = best_s(lambda: schedule_of(samples, geometry))
     certificate_s, _ = best_s(
         lambda: certify(samples, loss_aggregation=LossAggregation.ROLLOUT_MEAN, constant_tokens=None)
     )
     step = schedule.step(0)
-    figures = step_figures(
-        step, lengths=lengths, token_cap=TOKEN_CAP, cost_model=COST_MODEL, skips_dummies=skips_dummies
-    )
+    figures = step_figures(step, lengths=lengths, geometry=geometry, cost_model=COST_MODEL)
     judged = judge(step.micro_batches, lengths)
     return [
         distribution,
-        "skipped" if skips_dummies else "run",
+        "skipped" if geometry.skips_dummies else "run",
         f"{num_samples:,}",
-        str(dp_size),
+        str(geometry.dp_size),
         f"{seconds * 1e3:.1f}",
         f"{seconds / budget_s:.2f}",
         f"{certificate_s * 1e3:.1f}",
         f"{judged.num_micro_batches:,}",
-        f"{allowed_micro_batches(lengths, dp_size):,}",
+        f"{allowed_micro_batches(lengths, geometry.dp_size):,}",
         f"{judged.max_over_mean:.5f}",
         f"{1 / (1 - figures.idle_bound_frac):.5f}",
     ]
@@ -179,7 +173,7 @@ def growth() -> Table:
 
 def _growth_s(distribution: str, num_samples: int) -> float:
     samples = shapes_of(draw_lengths(distribution, num_samples, longest=TOKEN_CAP))
-    return best_s(lambda: schedule_of(samples, GROWTH_DP))[0]
+    return best_s(lambda: schedule_of(samples, StepGeometry(dp_size=GROWTH_DP, token_cap=TOKEN_CAP)))[0]
 
 
 def peers() -> Table:
@@ -197,7 +191,7 @@ def _peer_rows(distribution: str) -> Iterator[list[str]]:
     lengths = draw_lengths(distribution, PEER_SIZE, longest=TOKEN_CAP)
     samples = shapes_of(lengths)
     count = allowed_micro_batches(lengths, PEER_DP)
-    ours_s, schedule = best_s(lambda: schedule_of(samples, PEER_DP))
+    ours_s, schedule = best_s(lambda: schedule_of(samples, StepGeometry(dp_size=PEER_DP, token_cap=TOKEN_CAP)))
     arrival_s, arrival = best_s(lambda: arrival_first_fit(lengths, TOKEN_CAP))
     differencing_s, differenced = best_s(lambda: karmarkar_karp(lengths, count), num_repeats=1)
     for name, seconds, ranks in (

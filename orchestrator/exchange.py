@@ -1,6 +1,6 @@
 """Which exchange between a heavy and a light rank brings them nearest to where they shall be. Decides, changes nothing.
 
-Two kinds: whole micro-batches change sides, or single samples do, within the token cap. Either may be one-sided.
+Two kinds: whole micro-batches change sides, or single samples do, within the cap. Either may be one-sided.
 """
 
 from __future__ import annotations
@@ -78,17 +78,17 @@ def best_micro_batch_exchange(
 
 
 def best_sample_exchange(
-    heavy: Sequence[MicroBatch], light: Sequence[MicroBatch], aim: Aim, loads: SampleLoads, token_cap: int
+    heavy: Sequence[MicroBatch], light: Sequence[MicroBatch], aim: Aim, loads: SampleLoads, cap: int
 ) -> SampleExchange | None:
     """The exchange of samples that comes nearest to the aim within the cap, if one lowers the heavy rank at all."""
     givers = _givers(heavy)
-    takers = _takers(light, loads, token_cap, may_open=aim.may_open)
+    takers = _takers(light, loads, cap, may_open=aim.may_open)
     if not takers:
         return None
     given = [sample for sample, _ in givers]
     saving = np.subtract.outer(loads.cost[given], [taker.cost for taker in takers])
-    # The sample given is the longer one, as it costs more: the micro-batch that it leaves stays below the cap anyway.
-    forbidden = np.greater.outer(loads.num_tokens[given], [taker.room for taker in takers])
+    # The sample given is no smaller, as it costs more: the micro-batch that it leaves stays below the cap anyway.
+    forbidden = np.greater.outer(loads.size[given], [taker.room for taker in takers])
     if not aim.may_close:
         alone = [len(heavy[giver].samples) == 1 for _, giver in givers]
         forbidden |= np.logical_and.outer(alone, [taker.sample is None for taker in takers])
@@ -123,17 +123,17 @@ class _Taker(NamedTuple):
     cost: float
     micro_batch: int | None
     room: int
-    """Tokens that fit in once the sample has made way."""
+    """What fits in once the sample has made way."""
 
 
-def _takers(light: Sequence[MicroBatch], loads: SampleLoads, token_cap: int, *, may_open: bool) -> list[_Taker]:
+def _takers(light: Sequence[MicroBatch], loads: SampleLoads, cap: int, *, may_open: bool) -> list[_Taker]:
     """Places on the light rank, those with most room first."""
-    cost, num_tokens = loads.cost.item, loads.num_tokens.item
-    takers = [_Taker(None, 0.0, None, token_cap)] if may_open else []
-    for k in sorted(range(len(light)), key=lambda k: light[k].num_tokens):
-        room = token_cap - light[k].num_tokens
+    cost, size = loads.cost.item, loads.size.item
+    takers = [_Taker(None, 0.0, None, cap)] if may_open else []
+    for k in sorted(range(len(light)), key=lambda k: light[k].size):
+        room = cap - light[k].size
         takers.append(_Taker(None, 0.0, k, room))
-        takers += [_Taker(sample, cost(sample), k, room + num_tokens(sample)) for sample in light[k].samples]
+        takers += [_Taker(sample, cost(sample), k, room + size(sample)) for sample in light[k].samples]
         if len(takers) >= MOST_TAKEN:
             break
     return takers

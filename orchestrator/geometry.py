@@ -38,6 +38,11 @@ class StepGeometry:
         return None if self.token_cap is None else self.token_cap * self.cp
 
     @property
+    def cap(self) -> int:
+        """What a micro-batch of several samples may hold: tokens, or samples where `micro_batch_size` is given."""
+        return self.micro_batch_size or self.micro_batch_token_cap or 1
+
+    @property
     def count_multiple(self) -> int:
         """Micro-batches of a rank are a multiple of it: an interleaved pipeline runs them in groups of pp."""
         return self.pp if self.vpp > 1 else 1

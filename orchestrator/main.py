@@ -25,14 +25,14 @@ from orchestrator.cost_model import CostModel
 from orchestrator.data.prompt_source import TaskPromptSource
 from orchestrator.data.task_stream import TaskStream
 from orchestrator.engines.transformers_engine import TransformersEngine
+from orchestrator.geometry import StepGeometry
 from orchestrator.journal import Journal
 from orchestrator.loop import IterationPlan, Outcome, TrainingLoop
-from orchestrator.order import MicroBatchOrder
 from orchestrator.reporter import JournalReporter
 from orchestrator.reward import make_reward
 from orchestrator.rollout_round import Roller
 from orchestrator.seeds import derive_seed
-from orchestrator.step_runner import PhaseGoal, StepGeometry, StepRunner
+from orchestrator.step_runner import PhaseGoal, StepRunner
 from orchestrator.tokenizer import TextTokenizer
 from orchestrator.warm_start import HeldOutEval, WarmStart
 from trainer.architecture import load_hf_config
@@ -147,17 +147,24 @@ def _build_parts(spec: RunSpec, reporter: Reporter, ends: ExitStack) -> _Parts:
     geometry = StepGeometry(
         dp_size=spec.parallelism.dp,
         token_cap=spec.schedule.token_cap,
+        micro_batch_size=spec.schedule.micro_batch_size,
+        packer=spec.schedule.packer,
         balance=spec.schedule.balance,
-        cost_model=CostModel.from_hf_config(hf_config),
-        skips_dummies=spec.parallelism.pp == 1,
-        order=MicroBatchOrder.LARGEST_FIRST if spec.parallelism.pp == 1 else MicroBatchOrder.SMALL_ENDS,
+        barrier=spec.schedule.barrier,
+        pp=spec.parallelism.pp,
     )
     return _Parts(
         tokenizer=tokenizer,
         source=TaskPromptSource(stream, tokenizer, max_prompt_tokens=spec.data.max_prompt_tokens),
         engine=engine,
         reward=make_reward(spec.reward, spec.data.tasks),
-        steps=StepRunner(trainer=trainer, engine=engine, reporter=reporter, geometry=geometry),
+        steps=StepRunner(
+            trainer=trainer,
+            engine=engine,
+            reporter=reporter,
+            geometry=geometry,
+            cost_model=CostModel.from_hf_config(hf_config),
+        ),
     )
 
 

@@ -12,9 +12,10 @@ import numpy.typing as npt
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleLoads:
-    """What each sample of a step weighs. A longer sample never costs less."""
+    """What each sample of a step weighs. A larger sample never costs less."""
 
-    num_tokens: npt.NDArray[np.int64]  # [N]
+    size: npt.NDArray[np.int64]  # [N]
+    """What counts against the cap of a micro-batch: tokens, or 1 where samples are counted."""
     cost: npt.NDArray[np.float64]  # [N]
     """In the unit that is to be balanced: a cost model's, or tokens."""
 
@@ -24,7 +25,7 @@ class MicroBatch:
     """Samples that a rank forwards at once, never none. Mutable: refinement exchanges samples."""
 
     samples: list[int]
-    num_tokens: int
+    size: int
     cost: float
 
 
@@ -38,11 +39,11 @@ def weigh(packed: Sequence[list[int]], loads: SampleLoads) -> list[MicroBatch]:
         return []
     flat = np.fromiter(chain.from_iterable(packed), dtype=np.int64)
     first = np.cumsum([0, *map(len, packed[:-1])])
-    lengths = np.add.reduceat(loads.num_tokens[flat], first).tolist()
+    sizes = np.add.reduceat(loads.size[flat], first).tolist()
     costs = np.add.reduceat(loads.cost[flat], first).tolist()
     return [
-        MicroBatch(samples=list(samples), num_tokens=num_tokens, cost=cost)
-        for samples, num_tokens, cost in zip(packed, lengths, costs, strict=True)
+        MicroBatch(samples=list(samples), size=size, cost=cost)
+        for samples, size, cost in zip(packed, sizes, costs, strict=True)
     ]
 
 

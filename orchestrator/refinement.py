@@ -26,7 +26,7 @@ class Refinement:
     """Ranks under change."""
 
     def __init__(
-        self, ranks: Ranks, *, loads: SampleLoads, token_cap: int, most_micro_batches: int, equal_counts: bool
+        self, ranks: Ranks, *, loads: SampleLoads, cap: int, most_micro_batches: int, equal_counts: bool
     ) -> None:
         """Take over the ranks and their micro-batches, which change from now on.
 
@@ -35,7 +35,7 @@ class Refinement:
         """
         self._ranks = ranks
         self._loads = loads
-        self._token_cap = token_cap
+        self._cap = cap
         self._num_openable = most_micro_batches - sum(map(len, ranks))
         self._most_per_rank = most_micro_batches // len(ranks) if equal_counts else most_micro_batches
         self._may_close = not equal_counts
@@ -79,7 +79,7 @@ class Refinement:
     def _best_exchange(
         self, heavy: Sequence[MicroBatch], light: Sequence[MicroBatch], aim: Aim
     ) -> MicroBatchExchange | SampleExchange | None:
-        samples = best_sample_exchange(heavy, light, aim, self._loads, self._token_cap)
+        samples = best_sample_exchange(heavy, light, aim, self._loads, self._cap)
         if samples is not None and samples.miss <= CLOSE_ENOUGH * aim.wanted:
             return samples
         micro_batches = best_micro_batch_exchange(heavy, light, aim)
@@ -96,7 +96,7 @@ class Refinement:
     def _exchange_samples(self, heavy: int, light: int, exchange: SampleExchange) -> None:
         giver = self._ranks[heavy][exchange.giver]
         if exchange.taker is None:
-            self._ranks[light].append(MicroBatch(samples=[], num_tokens=0, cost=0.0))
+            self._ranks[light].append(MicroBatch(samples=[], size=0, cost=0.0))
             self._num_openable -= 1
         taker = self._ranks[light][-1 if exchange.taker is None else exchange.taker]
         self._move(exchange.given, giver, taker)
@@ -109,8 +109,8 @@ class Refinement:
     def _move(self, sample: int, origin: MicroBatch, target: MicroBatch) -> None:
         origin.samples.remove(sample)
         target.samples.append(sample)
-        num_tokens, cost = self._loads.num_tokens.item(sample), self._loads.cost.item(sample)
-        origin.num_tokens -= num_tokens
-        target.num_tokens += num_tokens
+        size, cost = self._loads.size.item(sample), self._loads.cost.item(sample)
+        origin.size -= size
+        target.size += size
         origin.cost -= cost
         target.cost += cost

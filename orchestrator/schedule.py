@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from itertools import chain
 
 from orchestrator.alignment import aligned_count
-from orchestrator.contracts.schedule_spec import Balance
 from orchestrator.cost_model import CostModel
+from orchestrator.geometry import StepGeometry
 from orchestrator.loss_weights import certify
 from orchestrator.makespan_bound import makespan_bound
-from orchestrator.order import MicroBatchOrder, in_order
-from orchestrator.placement import Layout, place
+from orchestrator.order import in_order
+from orchestrator.placement import place
 from orchestrator.sample_shape import SampleShape
 from trainer.contracts.certificate import Certificate, LossAggregation
 from trainer.contracts.schedule import DpSchedule, StepSchedule
@@ -27,47 +27,35 @@ def build_dp_schedule(
     samples: Sequence[SampleShape],
     steps: Sequence[Sequence[int]],
     *,
-    dp_size: int,
-    token_cap: int,
-    balance: Balance,
+    geometry: StepGeometry,
     cost_model: CostModel,
     loss_aggregation: LossAggregation,
     constant_tokens: int | None = None,
-    count_multiple: int = 1,
-    skips_dummies: bool = True,
-    order: MicroBatchOrder = MicroBatchOrder.LARGEST_FIRST,
 ) -> DpSchedule:
     """Place every sample of every step on a rank and in a micro-batch, and certify the loss weights of each step.
 
     steps: indices into `samples`, none empty, none twice (see `cut_into_steps`). A sample in no step is left out.
-    token_cap: most tokens of a micro-batch, over all its context-parallel ranks; a longer sample lands alone.
-    count_multiple: micro-batches of a rank are a multiple of it (the group of an interleaved pipeline).
-    skips_dummies: whether the trainer skips a dummy at no cost (pp = 1). Then ranks may have different numbers of real
-        micro-batches; otherwise micro-batches are split, as far as their samples allow, until no dummy is needed.
+    constant_tokens: see `certify`.
 
-    There are never more real micro-batches than first-fit decreasing needs, rounded up to dp_size × count_multiple.
+    Where the trainer skips a dummy at no cost, ranks may have different numbers of real micro-batches; otherwise
+    micro-batches are split, as far as their samples allow, until no dummy is needed. There are never more real ones
+    than the packer needs, rounded up to dp_size × count_multiple.
 
     Raises:
-        ValueError: a size below 1, a step without samples, or a sample that is in the steps twice.
+        ValueError: a step without samples, or a sample that is in the steps twice.
     """
-    layout = Layout(
-        dp_size=dp_size,
-        token_cap=token_cap,
-        balance=balance,
-        count_multiple=count_multiple,
-        skips_dummies=skips_dummies,
-    )
     _check_steps(steps)
     num_microbatches: list[int] = []
     certificates: list[Certificate] = []
-    ordered: list[list[list[int]]] = [[] for _ in range(dp_size)]
+    ordered: list[list[list[int]]] = [[] for _ in range(geometry.dp_size)]
     for step in map(sorted, steps):
         members = [samples[i] for i in step]
         certificates.append(certify(members, loss_aggregation=loss_aggregation, constant_tokens=constant_tokens))
-        ranks = place([sample.num_tokens for sample in members], cost_model, layout)
-        num_microbatches.append(aligned_count(max(map(len, ranks)), dp_size=1, count_multiple=count_multiple))
+        ranks = place([sample.num_tokens for sample in members], cost_model, geometry)
+        count = aligned_count(max(map(len, ranks)), dp_size=1, count_multiple=geometry.count_multiple)
+        num_microbatches.append(count)
         for micro_batches, rank in zip(ordered, ranks, strict=True):
-            micro_batches += [[step[i] for i in own] for own in in_order(rank, num_microbatches[-1], order)]
+            micro_batches += [[step[i] for i in own] for own in in_order(rank, count, geometry.order)]
     return DpSchedule(
         partitions=tuple(tuple(chain.from_iterable(micro_batches)) for micro_batches in ordered),
         micro_batch_indices=tuple(_tiles(micro_batches) for micro_batches in ordered),
@@ -111,20 +99,22 @@ class StepFigures:
 
 
 def step_figures(
-    step: StepSchedule, *, lengths: Sequence[int], token_cap: int, cost_model: CostModel, skips_dummies: bool = True
+    step: StepSchedule, *, lengths: Sequence[int], geometry: StepGeometry, cost_model: CostModel
 ) -> StepFigures:
     """Judge the schedule of one step.
 
     lengths: tokens of each sample, by its index within the step.
-    skips_dummies: see `build_dp_schedule`; a dummy that runs costs what one token does, and trains nothing.
+
+    A dummy that runs costs what one token does, and trains nothing.
     """
     cost = cost_model.costs(lengths)
     sample_cost = cost.tolist()
-    dummy_cost = 0.0 if skips_dummies else cost_model.cost(1)
+    dummy_cost = 0.0 if geometry.skips_dummies else cost_model.cost(1)
     predicted_cost = tuple(
         tuple(sum(sample_cost[i] for i in micro_batch) if micro_batch else dummy_cost for micro_batch in rank)
         for rank in step.micro_batches
     )
+    cap = geometry.micro_batch_token_cap
     useful = float(cost.sum()) / step.dp_size
     predicted_idle_frac = max(0.0, 1 - useful / max(map(sum, predicted_cost)))
     return StepFigures(
@@ -133,7 +123,7 @@ def step_figures(
         predicted_idle_frac=predicted_idle_frac,
         # Sums in another order differ in the last digits; a bound above what was reached would be no bound.
         idle_bound_frac=min(predicted_idle_frac, max(0.0, 1 - useful / makespan_bound(cost, step.dp_size))),
-        num_over_cap=step.over_cap(lengths, token_cap),
+        num_over_cap=0 if cap is None else step.over_cap(lengths, cap),
         num_dummies=step.num_dummies,
     )
 

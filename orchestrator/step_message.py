@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from orchestrator.contracts.messages import MetricMessage, NonFinite, Phase, SampleColumns, ScheduleMessage, StepMessage
-from orchestrator.contracts.schedule_spec import Balance
+from orchestrator.geometry import StepGeometry
 from orchestrator.schedule import StepFigures, idle_frac
 from orchestrator.train_items import TrainItem
 from trainer.contracts.metric import Metric, mean
@@ -31,9 +31,7 @@ class TrainedStep:
     figures: StepFigures
     record: StepRecord
     lr_unit: LrUnit
-    token_cap: int
-    balance: Balance
-    skips_dummies: bool
+    geometry: StepGeometry
 
     @property
     def num_tokens(self) -> int:
@@ -135,11 +133,17 @@ def _busy_s(record: StepRecord) -> list[float]:
 
 
 def _schedule_message(trained: TrainedStep) -> ScheduleMessage:
-    certificate = trained.schedule.certificate
+    certificate, geometry = trained.schedule.certificate, trained.geometry
     return ScheduleMessage(
-        token_cap=trained.token_cap,
-        balance=trained.balance,
-        skips_dummies=trained.skips_dummies,
+        token_cap=geometry.micro_batch_token_cap,
+        micro_batch_size=geometry.micro_batch_size,
+        packer=geometry.packer,
+        balance=geometry.balance,
+        barrier=geometry.barrier,
+        skips_dummies=geometry.skips_dummies,
+        cp=geometry.cp,
+        pp=geometry.pp,
+        vpp=geometry.vpp,
         samples=_sample_columns(trained.items, [str(weight) for weight in certificate.weights]),
         micro_batches=trained.schedule.micro_batches,
         predicted_cost=trained.figures.predicted_cost,

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 
 from orchestrator.contracts.messages import Phase
 from orchestrator.contracts.rollout import Reporter, RolloutEngine
-from orchestrator.contracts.schedule_spec import Balance
 from orchestrator.cost_model import CostModel
-from orchestrator.order import MicroBatchOrder
+from orchestrator.geometry import StepGeometry
 from orchestrator.sample_shape import SampleShape
 from orchestrator.schedule import build_dp_schedule, step_figures
 from orchestrator.step_message import NO_ROLLOUTS, RolloutCounts, TrainedStep, step_message
@@ -32,18 +31,6 @@ class StopRequestedError(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StepGeometry:
-    """How every step of a run is cut up."""
-
-    dp_size: int
-    token_cap: int
-    balance: Balance
-    cost_model: CostModel
-    skips_dummies: bool
-    order: MicroBatchOrder
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PhaseGoal:
     """What a stretch of training optimises, and how the losses of its steps add up."""
 
@@ -57,12 +44,19 @@ class StepRunner:
     """The steps of one attempt."""
 
     def __init__(
-        self, *, trainer: PolicyTrainer, engine: RolloutEngine, reporter: Reporter, geometry: StepGeometry
+        self,
+        *,
+        trainer: PolicyTrainer,
+        engine: RolloutEngine,
+        reporter: Reporter,
+        geometry: StepGeometry,
+        cost_model: CostModel,
     ) -> None:
         self._trainer = trainer
         self._engine = engine
         self._reporter = reporter
         self._geometry = geometry
+        self._cost_model = cost_model
         self._goal: PhaseGoal | None = None
         self._num_steps = 0
         self._policy_version = 0
@@ -92,7 +86,7 @@ class StepRunner:
         self.check_stop()
         if self._goal is None:
             raise RuntimeError("train was called before begin")
-        geometry, shapes = self._geometry, [item.shape for item in items]
+        shapes = [item.shape for item in items]
         plan = self._plan(shapes, self._goal)
         [record] = self._trainer.train(samples=train_samples(items, plan.certificates[0]), schedule=plan)
         schedule = plan.step(0)
@@ -106,15 +100,12 @@ class StepRunner:
             figures=step_figures(
                 schedule,
                 lengths=[shape.num_tokens for shape in shapes],
-                token_cap=geometry.token_cap,
-                cost_model=geometry.cost_model,
-                skips_dummies=geometry.skips_dummies,
+                geometry=self._geometry,
+                cost_model=self._cost_model,
             ),
             record=record,
             lr_unit=self._goal.spec.optimizer.lr_schedule.unit,
-            token_cap=geometry.token_cap,
-            balance=geometry.balance,
-            skips_dummies=geometry.skips_dummies,
+            geometry=self._geometry,
         )
         self._num_steps += 1
         self._policy_version += record.status.moved_weights
@@ -122,18 +113,13 @@ class StepRunner:
 
     def _plan(self, shapes: Sequence[SampleShape], goal: PhaseGoal) -> DpSchedule:
         """One step of all the samples. Steps go to the trainer one by one, so that a wish to stop waits for one."""
-        geometry = self._geometry
         return build_dp_schedule(
             shapes,
             [range(len(shapes))],
-            dp_size=geometry.dp_size,
-            token_cap=geometry.token_cap,
-            balance=geometry.balance,
-            cost_model=geometry.cost_model,
+            geometry=self._geometry,
+            cost_model=self._cost_model,
             loss_aggregation=goal.loss_aggregation,
             constant_tokens=goal.constant_tokens,
-            skips_dummies=geometry.skips_dummies,
-            order=geometry.order,
         )
 
     def push_weights(self) -> dict[str, Metric]:

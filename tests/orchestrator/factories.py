@@ -11,8 +11,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 from orchestrator.contracts.rollout import Completion, Group, Prompt, Rollout
-from orchestrator.contracts.schedule_spec import Balance
+from orchestrator.contracts.schedule_spec import Balance, Packer
 from orchestrator.cost_model import CostModel
+from orchestrator.geometry import StepGeometry
 from orchestrator.sample_shape import SampleShape
 from trainer.contracts.certificate import LossAggregation
 
@@ -80,18 +81,32 @@ def shapes_of_an_iteration(draw: st.DrawFn, *, most_rollouts: int = 40) -> list[
     )
 
 
+def step_geometry(**changes: Any) -> StepGeometry:
+    """One rank with a cap of 10 tokens, unless told otherwise."""
+    cap = {} if "micro_batch_size" in changes else {"token_cap": 10}
+    return StepGeometry(**({"dp_size": 1} | cap | changes))
+
+
 @st.composite
-def layouts(draw: st.DrawFn) -> dict[str, Any]:
-    """Arguments of `build_dp_schedule` that say for what to schedule; the cap may be below the longest sample."""
-    skips_dummies = draw(st.booleans())
-    return {
-        "dp_size": draw(st.integers(1, 8) | st.integers(1, 64)),
-        "token_cap": draw(st.integers(1, 50) | st.integers(1, 200_000)),
-        "balance": draw(st.sampled_from(Balance)),
-        "cost_model": draw(st.sampled_from([COST_MODEL, CostModel(linear=3.0, quadratic=0.0)])),
-        "count_multiple": 1 if skips_dummies else draw(st.integers(1, 4)),
-        "skips_dummies": skips_dummies,
-    }
+def geometries(draw: st.DrawFn) -> StepGeometry:
+    """Every kind of layout and cut; the cap may be below the longest sample."""
+    cut = draw(
+        st.fixed_dictionaries({"token_cap": st.integers(1, 50) | st.integers(1, 200_000)})
+        | st.fixed_dictionaries({"micro_batch_size": st.integers(1, 9)})
+    )
+    return StepGeometry(
+        dp_size=draw(st.integers(1, 8) | st.integers(1, 64)),
+        packer=draw(st.sampled_from(Packer)),
+        balance=draw(st.sampled_from(Balance)),
+        cp=draw(st.integers(1, 4)),
+        pp=draw(st.integers(1, 4)),
+        vpp=draw(st.integers(1, 2)),
+        **cut,
+    )
+
+
+def cost_models() -> st.SearchStrategy[CostModel]:
+    return st.sampled_from([COST_MODEL, CostModel(linear=3.0, quadratic=0.0)])
 
 
 def aggregations() -> st.SearchStrategy[dict[str, Any]]:

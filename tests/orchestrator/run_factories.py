@@ -7,11 +7,10 @@ from typing import Any
 
 from orchestrator.contracts.messages import EventMessage, Phase, StateReport, StepMessage
 from orchestrator.contracts.run_spec import RunSpec
-from orchestrator.contracts.schedule_spec import Balance
 from orchestrator.schedule import build_dp_schedule, step_figures
 from orchestrator.step_message import TrainedStep, step_message
 from orchestrator.train_items import TrainItem, supervised_item
-from tests.orchestrator.factories import COST_MODEL
+from tests.orchestrator.factories import COST_MODEL, step_geometry
 from tests.orchestrator.fakes import FakeSource, FakeTrainer, encode_answer
 from trainer.contracts.certificate import LossAggregation
 from trainer.contracts.optimizer_spec import LrUnit
@@ -73,12 +72,11 @@ def supervised_items(count: int) -> list[TrainItem]:
 def trained_step(step: int = 0, *, num_samples: int = 4, dp_size: int = 2) -> TrainedStep:
     items = supervised_items(num_samples)
     shapes = [item.shape for item in items]
+    geometry = step_geometry(dp_size=dp_size, token_cap=8)
     plan = build_dp_schedule(
         shapes,
         [range(num_samples)],
-        dp_size=dp_size,
-        token_cap=8,
-        balance=Balance.COST,
+        geometry=geometry,
         cost_model=COST_MODEL,
         loss_aggregation=LossAggregation.TOKEN_MEAN,
     )
@@ -92,12 +90,10 @@ def trained_step(step: int = 0, *, num_samples: int = 4, dp_size: int = 2) -> Tr
         policy_version=step,
         items=tuple(items),
         schedule=schedule,
-        figures=step_figures(schedule, lengths=lengths, token_cap=8, cost_model=COST_MODEL),
+        figures=step_figures(schedule, lengths=lengths, geometry=geometry, cost_model=COST_MODEL),
         record=record,
         lr_unit=LrUnit.SAMPLES,
-        token_cap=8,
-        balance=Balance.COST,
-        skips_dummies=True,
+        geometry=geometry,
     )
 
 

@@ -12,7 +12,7 @@ from orchestrator.micro_batch import MicroBatch, SampleLoads, weigh
 
 
 def loads_of(lengths: list[int]) -> SampleLoads:
-    return SampleLoads(num_tokens=np.array(lengths), cost=np.array(lengths, dtype=np.float64))
+    return SampleLoads(size=np.array(lengths), cost=np.array(lengths, dtype=np.float64))
 
 
 def samples_of(micro_batches: list[MicroBatch]) -> list[list[int]]:
@@ -42,4 +42,4 @@ def test_splitting_reaches_the_count_as_far_as_samples_allow(lengths: list[list[
     assert len(split) == max(len(packed), min(count, len(loads.cost)))
     assert sorted(chain.from_iterable(micro_batch.samples for micro_batch in split)) == list(range(len(loads.cost)))
     for micro_batch in split:
-        assert micro_batch.num_tokens == micro_batch.cost == loads.num_tokens[micro_batch.samples].sum()
+        assert micro_batch.size == micro_batch.cost == loads.size[micro_batch.samples].sum()

@@ -9,7 +9,7 @@ from orchestrator.micro_batch import MicroBatch, rank_costs
 
 
 def micro_batches_of(costs: list[int]) -> list[MicroBatch]:
-    return [MicroBatch(samples=[k], num_tokens=cost, cost=float(cost)) for k, cost in enumerate(costs)]
+    return [MicroBatch(samples=[k], size=cost, cost=float(cost)) for k, cost in enumerate(costs)]
 
 
 def test_dealing_out_goes_in_turn() -> None:

@@ -11,14 +11,12 @@ from orchestrator.contracts.algorithm_spec import AdvantageEstimator
 from orchestrator.contracts.batch_spec import AllBatchSpec, BatchSpec, FixedBatchSpec, Remainder
 from orchestrator.contracts.messages import Phase, StepMessage
 from orchestrator.contracts.rollout_spec import FilterSpec, RolloutSpec, ZeroVariancePolicy
-from orchestrator.contracts.schedule_spec import Balance
 from orchestrator.contracts.warm_start_spec import SftWarmStartSpec
 from orchestrator.loop import IterationPlan, NothingToTrainError, Outcome, TrainingLoop
-from orchestrator.order import MicroBatchOrder
 from orchestrator.rollout_round import Roller
-from orchestrator.step_runner import PhaseGoal, StepGeometry, StepRunner
+from orchestrator.step_runner import PhaseGoal, StepRunner
 from orchestrator.warm_start import HeldOutEval, WarmStart
-from tests.orchestrator.factories import COST_MODEL, case
+from tests.orchestrator.factories import COST_MODEL, case, step_geometry
 from tests.orchestrator.fakes import (
     EOS,
     RIGHT,
@@ -74,15 +72,13 @@ class Run:
     ) -> None:
         self.trainer, self.reporter, self.source = FakeTrainer(), FakeReporter(), FakeSource()
         self.engine = FakeEngine(iter(answers))
-        geometry = StepGeometry(
-            dp_size=2,
-            token_cap=64,
-            balance=Balance.COST,
+        self.steps = StepRunner(
+            trainer=self.trainer,
+            engine=self.engine,
+            reporter=self.reporter,
+            geometry=step_geometry(dp_size=2, token_cap=64),
             cost_model=COST_MODEL,
-            skips_dummies=True,
-            order=MicroBatchOrder.LARGEST_FIRST,
         )
-        self.steps = StepRunner(trainer=self.trainer, engine=self.engine, reporter=self.reporter, geometry=geometry)
         filter_spec = filter_spec or FilterSpec()
         rollout = RolloutSpec(group_size=GROUP_SIZE, max_new_tokens=4)
         self.loop = TrainingLoop(

@@ -23,10 +23,10 @@ from orchestrator.contracts.messages import (
     StepMessage,
     StepsBatch,
 )
-from orchestrator.contracts.schedule_spec import Balance
+from orchestrator.geometry import StepGeometry
 from orchestrator.sample_shape import SampleShape
 from orchestrator.schedule import build_dp_schedule, step_figures
-from tests.orchestrator.factories import COST_MODEL, layouts, sample_shapes, shapes_of_an_iteration
+from tests.orchestrator.factories import COST_MODEL, geometries, sample_shapes, shapes_of_an_iteration, step_geometry
 from tests.orchestrator.run_factories import run_spec
 from trainer.contracts.certificate import LossAggregation
 from trainer.contracts.metric import Reduction
@@ -34,24 +34,33 @@ from trainer.contracts.metric import Reduction
 AT = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
-def schedule_message(samples: list[SampleShape], **layout: Any) -> ScheduleMessage:
+def schedule_message(samples: list[SampleShape], geometry: StepGeometry | None = None) -> ScheduleMessage:
     """The record of one step of these samples, as the scheduler places them."""
-    arguments = {"dp_size": 2, "token_cap": 10, "balance": Balance.COST, "cost_model": COST_MODEL, **layout}
+    geometry = geometry or step_geometry(dp_size=2)
     schedule = build_dp_schedule(
-        samples, [range(len(samples))], loss_aggregation=LossAggregation.ROLLOUT_MEAN, **arguments
+        samples,
+        [range(len(samples))],
+        geometry=geometry,
+        cost_model=COST_MODEL,
+        loss_aggregation=LossAggregation.ROLLOUT_MEAN,
     )
     step, certificate = schedule.step(0), schedule.certificates[0]
     figures = step_figures(
         step,
         lengths=[sample.num_tokens for sample in samples],
-        token_cap=arguments["token_cap"],
-        cost_model=arguments["cost_model"],
-        skips_dummies=arguments.get("skips_dummies", True),
+        geometry=geometry,
+        cost_model=COST_MODEL,
     )
     return ScheduleMessage(
-        token_cap=arguments["token_cap"],
-        balance=arguments["balance"],
-        skips_dummies=arguments.get("skips_dummies", True),
+        token_cap=geometry.micro_batch_token_cap,
+        micro_batch_size=geometry.micro_batch_size,
+        packer=geometry.packer,
+        balance=geometry.balance,
+        barrier=geometry.barrier,
+        skips_dummies=geometry.skips_dummies,
+        cp=geometry.cp,
+        pp=geometry.pp,
+        vpp=geometry.vpp,
         samples=SampleColumns(
             sample_id=certificate.sample_ids,
             rollout_id=tuple(sample.rollout_id for sample in samples),
@@ -140,9 +149,9 @@ def test_a_metric_survives_json_exactly(value: float | str | None, weight: float
     assert MetricMessage.model_validate_json(message.model_dump_json()) == message
 
 
-@given(shapes_of_an_iteration(most_rollouts=10), layouts())
-def test_a_schedule_survives_json(samples: list[SampleShape], layout: dict[str, Any]) -> None:
-    message = schedule_message(samples, **layout)
+@given(shapes_of_an_iteration(most_rollouts=10), geometries())
+def test_a_schedule_survives_json(samples: list[SampleShape], geometry: StepGeometry) -> None:
+    message = schedule_message(samples, geometry)
     assert ScheduleMessage.model_validate_json(message.model_dump_json()) == message
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from orchestrator.micro_batch import MicroBatch
 from orchestrator.order import MicroBatchOrder, in_order
 
-RANK = [MicroBatch(samples=[cost, cost + 10], num_tokens=cost, cost=float(cost)) for cost in (4, 2, 5, 3)]
+RANK = [MicroBatch(samples=[cost, cost + 10], size=cost, cost=float(cost)) for cost in (4, 2, 5, 3)]
 
 
 def test_largest_first_leaves_dummies_to_the_end() -> None:

@@ -17,27 +17,25 @@ from orchestrator.refinement import Refinement
 
 def refined(packed: list[list[list[int]]], lengths: list[int], **limits: Any) -> Ranks:
     """Ranks of these samples after refinement, balanced by tokens."""
-    loads = SampleLoads(num_tokens=np.array(lengths), cost=np.array(lengths, dtype=np.float64))
+    loads = SampleLoads(size=np.array(lengths), cost=np.array(lengths, dtype=np.float64))
     ranks = [weigh(rank, loads) for rank in packed]
     Refinement(ranks, loads=loads, **limits).run(goal=sum(lengths) / len(ranks))
     return ranks
 
 
 def test_a_sample_moves_to_where_there_is_room() -> None:
-    ranks = refined([[[0, 1, 2]], [[3]]], [4, 3, 3, 4], token_cap=10, most_micro_batches=2, equal_counts=True)
+    ranks = refined([[[0, 1, 2]], [[3]]], [4, 3, 3, 4], cap=10, most_micro_batches=2, equal_counts=True)
     assert rank_costs(ranks) == [7, 7]
 
 
 def test_whole_micro_batches_change_sides_where_no_sample_has_room() -> None:
-    ranks = refined(
-        [[[0, 1], [2, 3]], [[4], [5]]], [5, 5, 5, 5, 9, 9], token_cap=10, most_micro_batches=4, equal_counts=True
-    )
+    ranks = refined([[[0, 1], [2, 3]], [[4], [5]]], [5, 5, 5, 5, 9, 9], cap=10, most_micro_batches=4, equal_counts=True)
     assert rank_costs(ranks) == [19, 19]
 
 
 def test_an_idle_rank_gets_a_new_micro_batch_if_there_may_be_one() -> None:
     packed: list[list[list[int]]] = [[[0, 1]], []]
-    limits: dict[str, Any] = {"token_cap": 10, "equal_counts": False}
+    limits: dict[str, Any] = {"cap": 10, "equal_counts": False}
     assert rank_costs(refined(deepcopy(packed), [5, 5], most_micro_batches=2, **limits)) == [5, 5]
     assert rank_costs(refined(deepcopy(packed), [5, 5], most_micro_batches=1, **limits)) == [10, 0]
 
@@ -46,17 +44,15 @@ def test_an_idle_rank_gets_a_new_micro_batch_if_there_may_be_one() -> None:
 @given(data=st.data())
 def test_refinement_never_harms(equal_counts: bool, data: st.DataObject) -> None:
     lengths = data.draw(st.lists(st.integers(1, 30), min_size=1, max_size=60))
-    token_cap, dp_size = data.draw(st.integers(1, 60)), data.draw(st.integers(1, 6))
+    cap, dp_size = data.draw(st.integers(1, 60)), data.draw(st.integers(1, 6))
     # Cost and tokens disagree, as they do under a quadratic cost model.
     cost = np.array(lengths, dtype=np.float64) ** 2
-    loads = SampleLoads(num_tokens=np.array(lengths), cost=cost)
-    ranks = deal_out(weigh(first_fit_decreasing(lengths, token_cap), loads), dp_size)
+    loads = SampleLoads(size=np.array(lengths), cost=cost)
+    ranks = deal_out(weigh(first_fit_decreasing(lengths, cap), loads), dp_size)
     most = sum(map(len, ranks)) if not equal_counts else max(map(len, ranks)) * dp_size
     before, num_before = rank_costs(ranks), sum(map(len, ranks))
 
-    makespan = Refinement(
-        ranks, loads=loads, token_cap=token_cap, most_micro_batches=most, equal_counts=equal_counts
-    ).run(goal=0.0)
+    makespan = Refinement(ranks, loads=loads, cap=cap, most_micro_batches=most, equal_counts=equal_counts).run(goal=0.0)
 
     assert makespan == max(rank_costs(ranks)) <= max(before)
     micro_batches = list(chain.from_iterable(ranks))
@@ -68,5 +64,5 @@ def test_refinement_never_harms(equal_counts: bool, data: st.DataObject) -> None
         assert len(micro_batches) >= num_before
         assert max(map(len, ranks)) <= most // dp_size
     for micro_batch in micro_batches:
-        assert micro_batch.num_tokens == loads.num_tokens[micro_batch.samples].sum()
-        assert micro_batch.num_tokens <= token_cap or len(micro_batch.samples) == 1
+        assert micro_batch.size == loads.size[micro_batch.samples].sum()
+        assert micro_batch.size <= cap or len(micro_batch.samples) == 1

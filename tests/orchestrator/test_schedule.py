@@ -9,34 +9,38 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.batch_policy import cut_into_steps
-from orchestrator.contracts.batch_spec import FixedBatchSpec
-from orchestrator.contracts.schedule_spec import Balance
-from orchestrator.order import MicroBatchOrder
-from orchestrator.packing import first_fit_decreasing
+from orchestrator.contracts.schedule_spec import Balance, Packer
+from orchestrator.cost_model import CostModel
+from orchestrator.geometry import StepGeometry
+from orchestrator.packing import first_fit, first_fit_decreasing
 from orchestrator.sample_shape import SampleShape
 from orchestrator.schedule import build_dp_schedule, idle_frac, step_figures
 from tests.orchestrator.factories import (
     COST_MODEL,
     aggregations,
     case,
-    layouts,
+    cost_models,
+    geometries,
     sample_shapes,
     shapes_of_an_iteration,
+    step_geometry,
 )
 from trainer.contracts.certificate import LossAggregation
 from trainer.contracts.schedule import DpSchedule, dp_schedule_problems
 
 
 def one_step(lengths: Sequence[int], **changes: Any) -> DpSchedule:
-    arguments: dict[str, Any] = {
-        "dp_size": 1,
-        "token_cap": 10,
-        "balance": Balance.COST,
-        "cost_model": COST_MODEL,
-        "loss_aggregation": LossAggregation.ROLLOUT_MEAN,
-    }
-    return build_dp_schedule(sample_shapes(lengths), [range(len(lengths))], **(arguments | changes))
+    return scheduled(lengths, step_geometry(**changes))
+
+
+def scheduled(lengths: Sequence[int], geometry: StepGeometry, cost_model: CostModel = COST_MODEL) -> DpSchedule:
+    return build_dp_schedule(
+        sample_shapes(lengths),
+        [range(len(lengths))],
+        geometry=geometry,
+        cost_model=cost_model,
+        loss_aggregation=LossAggregation.ROLLOUT_MEAN,
+    )
 
 
 def real_micro_batches(schedule: DpSchedule) -> int:
@@ -44,29 +48,30 @@ def real_micro_batches(schedule: DpSchedule) -> int:
 
 
 def steps_of(samples: Sequence[SampleShape], rollouts_per_step: int) -> tuple[tuple[int, ...], ...]:
-    return cut_into_steps(samples, FixedBatchSpec(type="fixed", global_batch_size=rollouts_per_step)).steps
+    rollouts = list(dict.fromkeys(sample.rollout_id for sample in samples))
+    step_of = {rollout: k // rollouts_per_step for k, rollout in enumerate(rollouts)}
+    steps: dict[int, list[int]] = {}
+    for i, sample in enumerate(samples):
+        steps.setdefault(step_of[sample.rollout_id], []).append(i)
+    return tuple(map(tuple, steps.values()))
 
 
-@pytest.mark.parametrize("skips_dummies", [True, False])
-def test_a_rank_gets_no_empty_micro_batch_by_accident(skips_dummies: bool) -> None:
+@pytest.mark.parametrize("pp", [1, 2])
+def test_a_rank_gets_no_empty_micro_batch_by_accident(pp: int) -> None:
     light_rank = case("schedule", "light-rank")
     given_, expect = light_rank["given"], light_rank["expect"]
-    schedule = one_step(
-        given_["lengths"], dp_size=given_["dp"], token_cap=given_["token_cap"], skips_dummies=skips_dummies
-    )
+    schedule = one_step(given_["lengths"], dp_size=given_["dp"], token_cap=given_["token_cap"], pp=pp)
     assert real_micro_batches(schedule) == expect["micro_batches"]
     assert schedule.num_microbatches == (expect["per_rank"],)
     assert schedule.global_batch_sizes == (expect["global_batch_size"],)
     assert len(set(chain.from_iterable(schedule.partitions))) == expect["samples_once"]
 
 
-@pytest.mark.parametrize("skips_dummies", [True, False])
-def test_dummies_fill_up_what_splitting_cannot_reach(skips_dummies: bool) -> None:
+@pytest.mark.parametrize("pp", [1, 2])
+def test_dummies_fill_up_what_splitting_cannot_reach(pp: int) -> None:
     unreachable = case("schedule", "alignment-unreachable")
     given_, expect = unreachable["given"], unreachable["expect"]
-    schedule = one_step(
-        given_["lengths"], dp_size=given_["dp"], token_cap=given_["token_cap"], skips_dummies=skips_dummies
-    )
+    schedule = one_step(given_["lengths"], dp_size=given_["dp"], token_cap=given_["token_cap"], pp=pp)
     assert real_micro_batches(schedule) == expect["real_micro_batches"]
     assert schedule.step(0).num_dummies == expect["dummy_micro_batches"]
     assert schedule.num_microbatches == (expect["per_rank"],)
@@ -80,8 +85,8 @@ def test_counts_are_a_multiple_of_the_pipeline_group() -> None:
         given_["lengths"],
         dp_size=given_["dp"],
         token_cap=given_["token_cap"],
-        count_multiple=given_["mb_group"],
-        skips_dummies=False,
+        pp=given_["mb_group"],
+        vpp=given_["vpp"],
     )
     assert real_micro_batches(schedule) == expect["micro_batches"]
     assert schedule.num_microbatches == (expect["per_rank"],)
@@ -93,7 +98,10 @@ def test_a_sample_above_the_cap_lands_alone_and_is_counted() -> None:
     schedule = one_step(given_["lengths"], dp_size=given_["dp"], token_cap=given_["token_cap"])
     assert real_micro_batches(schedule) == expect["micro_batches"]
     figures = step_figures(
-        schedule.step(0), lengths=given_["lengths"], token_cap=given_["token_cap"], cost_model=COST_MODEL
+        schedule.step(0),
+        lengths=given_["lengths"],
+        geometry=step_geometry(dp_size=given_["dp"], token_cap=given_["token_cap"]),
+        cost_model=COST_MODEL,
     )
     assert figures.num_over_cap == expect["over_cap_micro_batches"]
 
@@ -104,84 +112,84 @@ def test_packing_is_as_good_as_first_fit_decreasing() -> None:
     assert real_micro_batches(schedule) == quality["expect"]["micro_batches"]
 
 
-@given(shapes_of_an_iteration(), st.integers(1, 50), layouts(), aggregations(), st.sampled_from(MicroBatchOrder))
+@given(shapes_of_an_iteration(), st.integers(1, 50), geometries(), cost_models(), aggregations())
 def test_every_invariant_holds(
     samples: list[SampleShape],
     rollouts_per_step: int,
-    layout: dict[str, Any],
+    geometry: StepGeometry,
+    cost_model: CostModel,
     aggregation: dict[str, Any],
-    order: MicroBatchOrder,
 ) -> None:
     steps = steps_of(samples, rollouts_per_step)
-    schedule = build_dp_schedule(samples, steps, order=order, **layout, **aggregation)
+    schedule = build_dp_schedule(samples, steps, geometry=geometry, cost_model=cost_model, **aggregation)
     lengths = [sample.num_tokens for sample in samples]
-    assert dp_schedule_problems(schedule, lengths=lengths, token_cap=layout["token_cap"]) == []
-    assert schedule.dp_size == layout["dp_size"]
+    assert dp_schedule_problems(schedule, lengths=lengths, token_cap=geometry.micro_batch_token_cap) == []
+    assert schedule.dp_size == geometry.dp_size
     assert schedule.global_batch_sizes == tuple(map(len, steps))
     assert [schedule.step_samples(k) for k in range(len(steps))] == list(steps)
-    assert all(count % layout["count_multiple"] == 0 for count in schedule.num_microbatches)
+    assert all(count % geometry.count_multiple == 0 for count in schedule.num_microbatches)
 
 
-@given(shapes_of_an_iteration(), layouts())
-def test_there_are_no_more_micro_batches_than_first_fit_decreasing_needs(
-    samples: list[SampleShape], layout: dict[str, Any]
+@given(shapes_of_an_iteration(), geometries(), cost_models())
+def test_there_are_no_more_micro_batches_than_the_packer_needs(
+    samples: list[SampleShape], geometry: StepGeometry, cost_model: CostModel
 ) -> None:
     lengths = [sample.num_tokens for sample in samples]
-    schedule = one_step(lengths, **layout)
-    multiple = layout["dp_size"] * layout["count_multiple"]
-    aligned = -(-len(first_fit_decreasing(lengths, layout["token_cap"])) // multiple) * multiple
+    schedule = scheduled(lengths, geometry, cost_model)
+    multiple = geometry.dp_size * geometry.count_multiple
+    sizes = [1] * len(lengths) if geometry.micro_batch_size else lengths
+    pack = first_fit_decreasing if geometry.packer is Packer.FIRST_FIT_DECREASING else first_fit
+    aligned = -(-len(pack(sizes, geometry.cap)) // multiple) * multiple
     assert real_micro_batches(schedule) <= aligned
-    if not layout["skips_dummies"]:
-        assert schedule.num_microbatches[0] * layout["dp_size"] == aligned
+    if not geometry.skips_dummies:
+        assert schedule.num_microbatches[0] * geometry.dp_size == aligned
         # Only samples that cannot be split any more leave a dummy.
         assert real_micro_batches(schedule) == min(aligned, len(samples))
 
 
-@given(shapes_of_an_iteration(), layouts(), aggregations(), st.integers(0, 2**32))
+@given(shapes_of_an_iteration(), geometries(), aggregations(), st.integers(0, 2**32))
 def test_the_certificate_knows_nothing_of_the_layout(
-    samples: list[SampleShape], layout: dict[str, Any], aggregation: dict[str, Any], seed: int
+    samples: list[SampleShape], geometry: StepGeometry, aggregation: dict[str, Any], seed: int
 ) -> None:
     shuffled = Random(seed).sample(samples, len(samples))
     everything = [range(len(samples))]
-    one = build_dp_schedule(samples, everything, **layout, **aggregation)
-    other = build_dp_schedule(
-        shuffled, everything, dp_size=3, token_cap=77, balance=Balance.NONE, cost_model=COST_MODEL, **aggregation
-    )
+    one = build_dp_schedule(samples, everything, geometry=geometry, cost_model=COST_MODEL, **aggregation)
+    plain = step_geometry(dp_size=3, token_cap=77, balance=Balance.NONE)
+    other = build_dp_schedule(shuffled, everything, geometry=plain, cost_model=COST_MODEL, **aggregation)
     (certificate,) = one.certificates
     assert certificate.sha256 == other.certificates[0].sha256
     if certificate.loss_aggregation.sums_to_one and any(sample.num_loss_tokens for sample in samples):
         assert certificate.total == 1
 
 
-@given(shapes_of_an_iteration(), layouts(), aggregations())
+@given(shapes_of_an_iteration(), geometries(), aggregations())
 def test_the_same_input_gives_the_same_schedule(
-    samples: list[SampleShape], layout: dict[str, Any], aggregation: dict[str, Any]
+    samples: list[SampleShape], geometry: StepGeometry, aggregation: dict[str, Any]
 ) -> None:
     step = list(range(len(samples)))
-    schedules = [build_dp_schedule(samples, [order], **layout, **aggregation) for order in (step, step, step[::-1])]
+    schedules = [
+        build_dp_schedule(samples, [order], geometry=geometry, cost_model=COST_MODEL, **aggregation)
+        for order in (step, step, step[::-1])
+    ]
     assert schedules[0] == schedules[1] == schedules[2]
 
 
-@given(shapes_of_an_iteration(), layouts())
-def test_no_schedule_waits_less_than_its_bound(samples: list[SampleShape], layout: dict[str, Any]) -> None:
+@given(shapes_of_an_iteration(), geometries(), cost_models())
+def test_no_schedule_waits_less_than_its_bound(
+    samples: list[SampleShape], geometry: StepGeometry, cost_model: CostModel
+) -> None:
     lengths = [sample.num_tokens for sample in samples]
-    figures = step_figures(
-        one_step(lengths, **layout).step(0),
-        lengths=lengths,
-        token_cap=layout["token_cap"],
-        cost_model=layout["cost_model"],
-        skips_dummies=layout["skips_dummies"],
-    )
+    step = scheduled(lengths, geometry, cost_model).step(0)
+    figures = step_figures(step, lengths=lengths, geometry=geometry, cost_model=cost_model)
     assert 0 <= figures.idle_bound_frac <= figures.predicted_idle_frac < 1
 
 
 @pytest.mark.parametrize("balance", [Balance.COST, Balance.TOKENS])
-@pytest.mark.parametrize("skips_dummies", [True, False])
-def test_ranks_are_balanced_to_the_bound_where_samples_are_many(balance: Balance, skips_dummies: bool) -> None:
+@pytest.mark.parametrize("pp", [1, 2])
+def test_ranks_are_balanced_to_the_bound_where_samples_are_many(balance: Balance, pp: int) -> None:
     random = Random(5)
     lengths = [min(16_384, max(1, int(random.lognormvariate(7.5, 0.8)))) for _ in range(1000)]
-    layout: dict[str, Any] = {"dp_size": 8, "token_cap": 16_384, "skips_dummies": skips_dummies}
-    step = one_step(lengths, balance=balance, **layout).step(0)
+    step = one_step(lengths, balance=balance, dp_size=8, token_cap=16_384, pp=pp).step(0)
     measure = COST_MODEL.cost if balance is Balance.COST else float
     loads = [sum(measure(lengths[i]) for micro_batch in rank for i in micro_batch) for rank in step.micro_batches]
     assert max(loads) <= 1.002 * sum(loads) / len(loads)
@@ -192,9 +200,7 @@ def test_equal_samples_fill_every_fixed_step_to_its_size() -> None:
     schedule = build_dp_schedule(
         samples,
         steps_of(samples, 8),
-        dp_size=4,
-        token_cap=14,
-        balance=Balance.COST,
+        geometry=step_geometry(dp_size=4, token_cap=14),
         cost_model=COST_MODEL,
         loss_aggregation=LossAggregation.SAMPLE_MEAN,
     )
@@ -207,7 +213,7 @@ def test_a_rank_with_a_long_sample_gets_fewer_micro_batches_where_dummies_are_fr
     lengths = [100] + [10] * 8
     skipping = one_step(lengths, dp_size=2, balance=Balance.TOKENS).step(0)
     assert sorted(sum(bool(micro_batch) for micro_batch in rank) for rank in skipping.micro_batches) == [1, 8]
-    running = one_step(lengths, dp_size=2, balance=Balance.TOKENS, skips_dummies=False).step(0)
+    running = one_step(lengths, dp_size=2, balance=Balance.TOKENS, pp=2).step(0)
     assert running.num_microbatches == 5
 
 
@@ -218,7 +224,7 @@ def test_more_ranks_than_samples_leave_ranks_empty() -> None:
 
 
 def test_small_micro_batches_stand_at_the_ends_of_a_pipeline() -> None:
-    step = one_step([9, 8, 7, 6, 5], order=MicroBatchOrder.SMALL_ENDS).step(0)
+    step = one_step([9, 8, 7, 6, 5], pp=2).step(0)
     sizes = [sum([9, 8, 7, 6, 5][i] for i in micro_batch) for micro_batch in step.micro_batches[0]]
     peak = sizes.index(max(sizes))
     assert sizes[: peak + 1] == sorted(sizes[: peak + 1])
@@ -229,9 +235,7 @@ def test_an_iteration_without_steps_has_an_empty_schedule_for_every_rank() -> No
     schedule = build_dp_schedule(
         [],
         [],
-        dp_size=2,
-        token_cap=10,
-        balance=Balance.COST,
+        geometry=step_geometry(dp_size=2),
         cost_model=COST_MODEL,
         loss_aggregation=LossAggregation.TOKEN_MEAN,
     )
@@ -239,17 +243,9 @@ def test_an_iteration_without_steps_has_an_empty_schedule_for_every_rank() -> No
     assert schedule.num_steps == 0
 
 
-@pytest.mark.parametrize("field", ["dp_size", "token_cap", "count_multiple"])
-def test_a_size_below_one_is_refused_by_name(field: str) -> None:
-    with pytest.raises(ValueError, match=f"{field}=0 must be at least 1"):
-        one_step([1], **{field: 0})
-
-
 def test_impossible_steps_are_refused() -> None:
     arguments: dict[str, Any] = {
-        "dp_size": 1,
-        "token_cap": 10,
-        "balance": Balance.COST,
+        "geometry": step_geometry(),
         "cost_model": COST_MODEL,
         "loss_aggregation": LossAggregation.TOKEN_MEAN,
     }
@@ -262,8 +258,9 @@ def test_impossible_steps_are_refused() -> None:
 
 def test_figures_tell_costs_idle_and_dummies() -> None:
     lengths = [6, 3, 3, 3]
-    step = one_step(lengths, dp_size=2, token_cap=3, balance=Balance.TOKENS).step(0)
-    figures = step_figures(step, lengths=lengths, token_cap=3, cost_model=COST_MODEL)
+    geometry = step_geometry(dp_size=2, token_cap=3, balance=Balance.TOKENS)
+    step = scheduled(lengths, geometry).step(0)
+    figures = step_figures(step, lengths=lengths, geometry=geometry, cost_model=COST_MODEL)
     assert figures.sample_cost == tuple(map(COST_MODEL.cost, lengths))
     ranks = [sum(rank) for rank in figures.predicted_cost]
     assert figures.predicted_idle_frac == pytest.approx(idle_frac(ranks))
@@ -272,9 +269,8 @@ def test_figures_tell_costs_idle_and_dummies() -> None:
 
 
 def test_a_dummy_that_runs_costs_as_much_as_one_token_and_counts_as_idle() -> None:
-    step = one_step([5], dp_size=2, skips_dummies=False).step(0)
-    arguments: dict[str, Any] = {"lengths": [5], "token_cap": 10, "cost_model": COST_MODEL}
-    running = step_figures(step, skips_dummies=False, **arguments)
+    geometry = step_geometry(dp_size=2, pp=2)
+    running = step_figures(scheduled([5], geometry).step(0), lengths=[5], geometry=geometry, cost_model=COST_MODEL)
     assert sorted(running.predicted_cost) == [(COST_MODEL.cost(1),), (COST_MODEL.cost(5),)]
     assert running.predicted_idle_frac == running.idle_bound_frac == 0.5
 

@@ -15,6 +15,7 @@ from orchestrator.contracts.messages import (
 )
 from orchestrator.contracts.schedule_spec import Balance
 from orchestrator.cost_model import CostModel
+from orchestrator.geometry import StepGeometry
 from orchestrator.sample_shape import SampleShape
 from orchestrator.schedule import build_dp_schedule, step_figures
 from trainer.contracts.certificate import LossAggregation
@@ -106,18 +107,17 @@ def _facts(step: int, shapes: Sequence[SampleShape]) -> dict[str, Any]:
 
 def _schedule(shapes: Sequence[SampleShape]) -> dict[str, Any]:
     cost_model = CostModel(linear=1.0, quadratic=0.01)
+    geometry = StepGeometry(dp_size=2, token_cap=TOKEN_CAP)
     schedule = build_dp_schedule(
         shapes,
         [range(len(shapes))],
-        dp_size=2,
-        token_cap=TOKEN_CAP,
-        balance=Balance.COST,
+        geometry=geometry,
         cost_model=cost_model,
         loss_aggregation=LossAggregation.ROLLOUT_MEAN,
     )
     step = schedule.step(0)
     lengths = [shape.num_tokens for shape in shapes]
-    figures = step_figures(step, lengths=lengths, token_cap=TOKEN_CAP, cost_model=cost_model)
+    figures = step_figures(step, lengths=lengths, geometry=geometry, cost_model=cost_model)
     message = ScheduleMessage(
         token_cap=TOKEN_CAP,
         balance=Balance.COST,

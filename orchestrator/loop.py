@@ -17,6 +17,7 @@ from enum import StrEnum
 from typing import Any
 
 from orchestrator.batch_policy import cut_into_steps
+from orchestrator.batch_size import BatchPosition
 from orchestrator.contracts.algorithm_spec import AdvantageEstimator
 from orchestrator.contracts.batch_spec import AllBatchSpec, BatchSpec
 from orchestrator.contracts.messages import EventMessage
@@ -77,6 +78,7 @@ class TrainingLoop:
         self._steps = steps
         self._reporter = reporter
         self._num_empty = 0
+        self._position = BatchPosition()
 
     def run(self) -> Outcome:
         """Train to the end.
@@ -103,7 +105,12 @@ class TrainingLoop:
         self._tell_activity(iteration, f"generating {self._plan.rollouts_per_iteration} rollouts")
         rolled = self._roller.roll(iteration, num_empty_before=self._num_empty)
         items = rollout_items(rolled.filtered.kept, self._plan.advantage)
-        cut = cut_into_steps([item.shape for item in items], self._plan.batch)
+        cut = cut_into_steps(
+            [item.shape for item in items],
+            self._plan.batch,
+            position=self._position,
+            is_last_iteration=iteration + 1 == self._plan.iterations,
+        )
         if not cut.steps:
             self._skip(iteration, rolled, num_dropped=len(cut.dropped))
             return
@@ -128,6 +135,7 @@ class TrainingLoop:
         for k, items in enumerate(steps):
             since = since if k == 0 else Stopwatch()
             trained = self._steps.train(items, iteration=iteration)
+            self._position = self._position.after(len(items))
             metrics = rolled.metrics() if k == 0 else {}
             if k + 1 == len(steps):
                 metrics |= self._steps.push_weights()

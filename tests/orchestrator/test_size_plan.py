@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchestrator.batch_policy import cut_into_steps
+from orchestrator.batch_size import BatchPosition
+from orchestrator.contracts.batch_spec import BatchSpec, Remainder
+from orchestrator.sample_shape import SampleShape
+from orchestrator.size_plan import PlannedIteration, planned_sizes
+from tests.orchestrator.batch_factories import batches, fixed
+from tests.orchestrator.factories import sample_shapes
+
+
+def test_what_is_carried_comes_first_and_is_trained_after_the_last_iteration() -> None:
+    planned = list(planned_sizes(fixed(6, Remainder.CARRY), kept_per_iteration=[8, 8, 3]))
+    assert [iteration.step_sizes for iteration in planned] == [(6,), (6,), (6, 1)]
+    assert [iteration.num_carried_in for iteration in planned] == [0, 2, 4]
+    assert [iteration.num_carried_out for iteration in planned] == [2, 4, 0]
+
+
+def test_dropped_rollouts_are_counted_in_every_iteration() -> None:
+    planned = list(planned_sizes(fixed(6, Remainder.DROP), kept_per_iteration=[8, 5, 12]))
+    assert [iteration.step_sizes for iteration in planned] == [(6,), (), (6, 6)]
+    assert [iteration.num_dropped for iteration in planned] == [2, 5, 0]
+
+
+@given(batches(), st.lists(st.integers(0, 40), min_size=1, max_size=6), st.integers(1, 3), st.integers(1, 500))
+def test_with_equal_lengths_the_plan_is_what_happens(
+    batch: BatchSpec, kept: list[int], samples_per_rollout: int, num_tokens: int
+) -> None:
+    planned = planned_sizes(
+        batch,
+        kept_per_iteration=kept,
+        samples_per_rollout=samples_per_rollout,
+        tokens_per_rollout=num_tokens * samples_per_rollout,
+    )
+    waiting: list[SampleShape] = []
+    position = BatchPosition()
+    for i, (num_kept, expected) in enumerate(zip(kept, planned, strict=True)):
+        owners = [f"{i}/{k}" for k in range(num_kept) for _ in range(samples_per_rollout)]
+        samples = waiting + sample_shapes([num_tokens] * len(owners), rollouts=owners)
+        cut = cut_into_steps(samples, batch, position=position, is_last_iteration=i + 1 == len(kept))
+        assert expected == PlannedIteration(
+            iteration=i,
+            num_kept=num_kept,
+            step_sizes=tuple(len(step) // samples_per_rollout for step in cut.steps),
+            num_carried_in=len(waiting) // samples_per_rollout,
+            num_carried_out=len(cut.carried) // samples_per_rollout,
+            num_dropped=len(cut.dropped) // samples_per_rollout,
+        )
+        for step in cut.steps:
+            position = position.after(len(step))
+        waiting = [samples[k] for k in cut.carried]

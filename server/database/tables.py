@@ -160,6 +160,10 @@ steps = Table(
     Column("num_generated", BigInteger, nullable=False),
     Column("num_filtered", BigInteger, nullable=False),
     Column("num_dropped", BigInteger, nullable=False),
+    Column("num_carried_in", BigInteger, nullable=False, server_default="0"),
+    Column("num_carried_out", BigInteger, nullable=False, server_default="0"),
+    # JSON of a BatchDecision
+    Column("batch_decision", Text),
     Column("lr", Double, nullable=False),
     Column("lr_unit", String(16), nullable=False),
     Column("lr_position_before", BigInteger, nullable=False),

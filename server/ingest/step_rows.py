@@ -128,7 +128,9 @@ def note_first_step(connection: Connection, run_key: int, attempt: int, step: in
 
 def _step_row(run_key: int, attempt: int, step: PreparedStep, total: Totals) -> dict[str, Any]:
     row = {name: getattr(step.message, name) for name in REPORT_COLUMNS}
+    decision = step.message.batch_decision
     row.update(
+        batch_decision=None if decision is None else decision.model_dump_json(),
         run_key=run_key,
         attempt=attempt,
         content_hash=step.content_hash,

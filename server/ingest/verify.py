@@ -23,7 +23,12 @@ MAX_COUNT = 2**53 - 1
 
 def step_findings(message: StepMessage) -> list[Finding]:
     """Everything in which a step contradicts itself; empty when it does not."""
-    findings = [*_size_findings(message), *_time_findings(message), *_metric_findings(message)]
+    findings = [
+        *_size_findings(message),
+        *_time_findings(message),
+        *_metric_findings(message),
+        *_rollout_findings(message),
+    ]
     try:
         certificate = certificate_of(message.schedule)
     except ValueError as error:
@@ -78,6 +83,23 @@ def _metric_findings(message: StepMessage) -> Iterator[Finding]:
                 _metric_pointer(name) + "/weight",
                 "is 0, but there is a value; what was not measured has the value null",
             )
+
+
+def _rollout_findings(message: StepMessage) -> Iterator[Finding]:
+    """The books of an iteration are told at its first step: what comes in is enough for what goes out there.
+
+    How many of its rollouts later steps train is not known here, so that the sum need not be equal yet.
+    """
+    came = message.num_generated + message.num_carried_in
+    left = message.num_filtered + message.num_dropped + message.num_carried_out
+    trained = message.num_rollouts if came else 0
+    if left + trained > came:
+        yield (
+            "/num_generated",
+            f"the iteration generated {message.num_generated} rollouts and carried {message.num_carried_in} in, but "
+            f"{message.num_filtered} were filtered, {message.num_dropped} dropped, {message.num_carried_out} carried "
+            f"out and {trained} trained",
+        )
 
 
 def _metric_pointer(name: str) -> str:

@@ -8,8 +8,10 @@ from orchestrator.contracts.messages import StepReport
 from server.database.tables import steps
 from trainer.contracts.metric import Reduction
 
-REPORT_COLUMNS: tuple[str, ...] = tuple(name for name in StepReport.model_fields if name != "metrics")
-"""The fields of a StepReport that are columns of the table `steps`, under the same names."""
+REPORT_COLUMNS: tuple[str, ...] = tuple(
+    name for name in StepReport.model_fields if name not in ("metrics", "batch_decision")
+)
+"""The fields of a StepReport that are columns of the table `steps` as they are, under the same names."""
 
 STEP_SERIES: dict[str, Reduction] = {
     "global_batch_size": Reduction.MEAN,
@@ -23,6 +25,8 @@ STEP_SERIES: dict[str, Reduction] = {
     "num_generated": Reduction.MEAN,
     "num_filtered": Reduction.MEAN,
     "num_dropped": Reduction.MEAN,
+    "num_carried_in": Reduction.MEAN,
+    "num_carried_out": Reduction.MEAN,
     "lr": Reduction.LAST,
     "predicted_idle_frac": Reduction.MEAN,
     "measured_idle_frac": Reduction.MEAN,

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, func, select
 
-from orchestrator.contracts.messages import MetricMessage, ScheduleMessage
+from orchestrator.contracts.messages import BatchDecision, MetricMessage, ScheduleMessage
 from server.database.tables import metric_names, points, schedules, steps
 from server.errors import NotFoundError
 from server.steps.columns import REPORT_COLUMNS
@@ -74,6 +74,7 @@ def _step_row(row: Row[Any], metrics: Mapping[str, MetricMessage], superseded: b
     told = {name: getattr(row, name) for name in REPORT_COLUMNS}
     return StepRow(
         **told,
+        batch_decision=None if row.batch_decision is None else BatchDecision.model_validate_json(row.batch_decision),
         metrics=dict(metrics),
         attempt=row.attempt,
         superseded=superseded,

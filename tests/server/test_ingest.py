@@ -1,12 +1,17 @@
 from __future__ import annotations
 
 import json
+import zlib
 from typing import Any
 
 import pytest
+from sqlalchemy import select, update
 
-from orchestrator.contracts.messages import EventMessage, EventsBatch, StateReport
+from orchestrator.contracts.batch_spec import AdaptiveMode
+from orchestrator.contracts.messages import BatchDecision, EventMessage, EventsBatch, StateReport
 from orchestrator.contracts.run_state import RunTrigger
+from server.database.tables import schedules
+from server.database.writer import Transaction
 from tests.server.cases import case
 from tests.server.factories import START, batch_json, metric, step_message
 from tests.server.live_server import LiveServer
@@ -268,6 +273,39 @@ def test_a_driver_that_stops_unasked_fails_the_run(server: LiveServer) -> None:
     server.http.post(f"/api/v1/runs/{run.id}/state", json=_report("stopped"), headers=run.headers)
     summary = server.get(f"/runs/{run.id}")
     assert (summary["state"], summary["reason"]) == ("failed", "The driver stopped although nobody asked it to.")
+
+
+def test_carried_rollouts_and_the_decision_on_the_size_come_back_as_they_were_told(server: LiveServer) -> None:
+    run = server.launch()
+    decision = BatchDecision(
+        mode=AdaptiveMode.CONTROL, noise_scale=96.5, proposed_size=96, size_before=64, size_after=96, reason="It grew."
+    )
+    told = step_message(0, num_carried_in=2, num_carried_out=1, batch_decision=decision)
+    server.record(run, told, step_message(1))
+    rows = server.get(f"/runs/{run.id}/steps")["items"]
+    assert [(row["num_carried_in"], row["num_carried_out"]) for row in rows] == [(2, 1), (0, 0)]
+    assert [row["batch_decision"] for row in rows] == [decision.model_dump(mode="json"), None]
+    series = server.get("/metrics/query", run=run.id, name=["num_carried_in", "num_carried_out"])["series"]
+    assert [s["value"] for s in series] == [[2.0, 0.0], [1.0, 0.0]]
+
+
+def test_a_schedule_that_was_stored_before_it_had_all_fields_still_loads(server: LiveServer) -> None:
+    run = server.launch()
+    server.record(run, step_message(0))
+    new = ("micro_batch_size", "packer", "barrier", "cp", "pp", "vpp", "zero_variance")
+
+    def work(transaction: Transaction) -> None:
+        blob = transaction.connection.scalar(select(schedules.c.blob))
+        stored = json.loads(zlib.decompress(blob))
+        for name in new:
+            del stored[name]
+        del stored["samples"]["age"]
+        transaction.connection.execute(update(schedules).values(blob=zlib.compress(json.dumps(stored).encode())))
+
+    server.services.writer.run(work)
+    schedule = server.get(f"/runs/{run.id}/steps/0/schedule")["schedule"]
+    assert [schedule[name] for name in new] == [None, "first_fit_decreasing", "step", 1, 1, 1, None]
+    assert schedule["samples"]["age"] == []
 
 
 def test_events_are_recorded_once(server: LiveServer) -> None:

@@ -12,6 +12,11 @@ from server.database import migrate
 from server.database.engine import Database
 from server.database.tables import metadata
 
+_INSERT_RUN = (
+    "INSERT INTO runs (key, id, name, kind, state, spec, batch_policy, parallelism, attempt, version, created_at, "
+    "state_changed_at, num_steps) VALUES (1, 'r', 'r', 'managed', 'running', '{}', 'all', 'dp 2', 1, 1, 0, 0, 1)"
+)
+
 
 @pytest.fixture
 def empty_database(tmp_path: Path, database_url: str | None) -> Database:
@@ -35,6 +40,29 @@ def test_the_migrations_make_the_tables_that_the_code_knows(empty_database: Data
     assert set(inspect(empty_database.write_engine).get_table_names()) <= {"alembic_version"}
     migrate.upgrade(empty_database.write_engine)
     assert differences(empty_database) == []
+    empty_database.close()
+
+
+def test_steps_that_were_recorded_before_anything_was_carried_stay(empty_database: Database) -> None:
+    engine = empty_database.write_engine
+    migrate.upgrade(engine, "20261130_1")
+    old = {
+        column.name: 1
+        for column in metadata.tables["steps"].columns
+        if column.name not in ("num_carried_in", "num_carried_out", "batch_decision")
+    } | {"content_hash": b"0" * 32, "phase": "rl", "status": "trained", "lr_unit": "samples"}
+    with engine.begin() as connection:
+        connection.execute(text(_INSERT_RUN))
+        connection.execute(text("INSERT INTO attempts (run_key, number, token_hash, created_at) VALUES (1, 1, 'h', 0)"))
+        names = ", ".join(old)
+        connection.execute(text(f"INSERT INTO steps ({names}) VALUES ({', '.join(f':{n}' for n in old)})"), old)
+    migrate.upgrade(engine)
+    with engine.connect() as connection:
+        found = connection.execute(text("SELECT num_carried_in, num_carried_out, batch_decision FROM steps")).all()
+    assert found == [(0, 0, None)]
+    migrate.downgrade(engine, "20261130_1")
+    with engine.connect() as connection:
+        assert connection.execute(text("SELECT global_batch_size FROM steps")).all() == [(1,)]
     empty_database.close()
 
 

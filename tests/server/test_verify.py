@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
-from orchestrator.contracts.messages import StepMessage
+from orchestrator.contracts.messages import SampleColumns, ScheduleMessage, StepMessage
 from server.ingest.verify import step_findings
 from tests.server.factories import metric, step_message
 
@@ -54,6 +55,11 @@ def test_what_the_scheduler_makes_is_right(lengths: list[int]) -> None:
         ("schedule.sample_cost", (1.0,), "/schedule/sample_cost"),
         ("schedule.token_cap", 20, "/schedule/micro_batches"),
         ("policy_version", 2**53, "/policy_version"),
+        ("num_generated", 5, "/num_generated"),
+        ("num_filtered", 3, "/num_generated"),
+        ("num_dropped", 1, "/num_generated"),
+        ("num_carried_out", 1, "/num_generated"),
+        ("num_carried_in", 2**53, "/num_carried_in"),
         ("lr_position_before", 99, "/lr_position_after"),
         ("started_at", "2026-01-02T00:00:00Z", "/ended_at"),
         ("metrics", {"lr": metric(1.0)}, "/metrics/lr"),
@@ -65,6 +71,20 @@ def test_a_contradiction_is_found_where_it_is(path: str, value: Any, pointer: st
     assert pointer in [found for found, _ in step_findings(changed(path, value))]
 
 
+def test_rollouts_that_waited_are_accounted_for() -> None:
+    carried = step_message(0, num_generated=3, num_carried_in=4, num_carried_out=1)
+    assert step_findings(carried) == []
+    later = step_message(1, num_generated=0, num_filtered=0)  # not the first of its iteration
+    assert step_findings(later) == []
+    samples = carried.schedule.samples.model_copy(update={"age": (1, 1, 1, 0)})
+    assert step_findings(carried.model_copy(update={"schedule": _with_samples(carried, samples)})) == []
+
+
+def test_ages_are_told_of_every_sample_or_of_none() -> None:
+    with pytest.raises(ValidationError, match="age has 1 entries"):
+        changed("schedule.samples.age", (1,))
+
+
 def test_a_step_without_loss_tokens_weighs_nothing_and_is_right() -> None:
     skipped = step_message(0, lengths=(3,), status="skipped:no_signal").model_dump()
     samples = skipped["schedule"]["samples"]
@@ -72,3 +92,7 @@ def test_a_step_without_loss_tokens_weighs_nothing_and_is_right() -> None:
     skipped["num_loss_tokens"] = 0
     found = step_findings(StepMessage.model_validate(skipped))
     assert [pointer for pointer, _ in found] == ["/schedule/certificate_sha256"]  # of the weights before
+
+
+def _with_samples(message: StepMessage, samples: SampleColumns) -> ScheduleMessage:
+    return message.schedule.model_copy(update={"samples": samples})

@@ -373,6 +373,80 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
+         * AdaptiveBatchSpec
+         * @description The measured gradient noise scale (McCandlish et al. 2018, appendix A) proposes how many rollouts make a step.
+         *
+         *     It needs two data-parallel ranks or more: their gradients, of fewer samples each, are held against the whole one.
+         */
+        AdaptiveBatchSpec: {
+            /**
+             * Global Batch Size
+             * @description Rollouts of a step while nothing is decided; none: everything that the iteration kept. `control` needs it.
+             */
+            global_batch_size?: number | null;
+            /**
+             * Hysteresis
+             * @description A proposal changes the size only where it differs from it by more than this fraction.
+             * @default 0.25
+             */
+            hysteresis: number;
+            /**
+             * Max Size
+             * @description No proposal is above it, in rollouts.
+             */
+            max_size: number;
+            /**
+             * Min Size
+             * @description No proposal is below it, in rollouts.
+             */
+            min_size: number;
+            /**
+             * @description What the proposal does.
+             * @default advise
+             */
+            mode: components["schemas"]["AdaptiveMode"];
+            /**
+             * Multiplier
+             * @description The proposal is the noise scale times this.
+             * @default 1
+             */
+            multiplier: number;
+            /**
+             * Patience
+             * @description Steps in a row that must ask for a change in the same direction.
+             * @default 3
+             */
+            patience: number;
+            /**
+             * @description What happens to the rollouts that are left over.
+             * @default partial
+             */
+            remainder: components["schemas"]["Remainder"];
+            /**
+             * Smoothing
+             * @description Decay of the moving averages behind the noise scale, per step; numerator and denominator apart.
+             * @default 0.95
+             */
+            smoothing: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "adaptive";
+            /**
+             * Warmup Steps
+             * @description Measured steps before the first proposal.
+             * @default 20
+             */
+            warmup_steps: number;
+        };
+        /**
+         * AdaptiveMode
+         * @description What the measured noise scale does.
+         * @enum {string}
+         */
+        AdaptiveMode: "advise" | "control";
+        /**
          * AdvantageEstimator
          * @description How rewards of a group become advantages.
          * @enum {string}
@@ -449,6 +523,41 @@ export interface components {
          */
         Balance: "cost" | "tokens" | "none";
         /**
+         * Barrier
+         * @description Where data-parallel ranks wait for each other.
+         * @enum {string}
+         */
+        Barrier: "step" | "micro_batch";
+        /**
+         * BatchDecision
+         * @description What the measured noise scale said of the size of the coming steps, and what came of it.
+         */
+        BatchDecision: {
+            mode: components["schemas"]["AdaptiveMode"];
+            /**
+             * Noise Scale
+             * @description In samples; None while it is not known, or where noise hides the gradient altogether.
+             */
+            noise_scale: number | null;
+            /**
+             * Proposed Size
+             * @description In rollouts, within the bounds.
+             */
+            proposed_size: number | null;
+            /**
+             * Reason
+             * @description Why the size changed or stayed, in one sentence.
+             */
+            reason: string;
+            /** Size After */
+            size_after: number | null;
+            /**
+             * Size Before
+             * @description In rollouts; None: everything that an iteration keeps.
+             */
+            size_before: number | null;
+        };
+        /**
          * CancelRequest
          * @description How to cancel.
          */
@@ -480,6 +589,12 @@ export interface components {
              */
             total: string;
         };
+        /**
+         * CostSource
+         * @description What predicts the time of a micro-batch.
+         * @enum {string}
+         */
+        CostSource: "shape" | "measured";
         /**
          * DesiredState
          * @description What the server wants the driver to do.
@@ -522,6 +637,48 @@ export interface components {
             attempt: number;
             /** Events */
             events: components["schemas"]["EventMessage"][];
+        };
+        /**
+         * ExplicitBatchSpec
+         * @description Sizes written down step by step, or as a table. The last one stays.
+         */
+        ExplicitBatchSpec: {
+            /**
+             * @description What happens to the rollouts that are left over.
+             * @default partial
+             */
+            remainder: components["schemas"]["Remainder"];
+            /**
+             * Sizes
+             * @description Rollouts of each step. Give this or `table`.
+             */
+            sizes?: number[] | null;
+            /**
+             * Table
+             * @description Rows in ascending order, the first from step 0. Give this or `sizes`.
+             */
+            table?: components["schemas"]["ExplicitSize"][] | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "explicit";
+        };
+        /**
+         * ExplicitSize
+         * @description One row of a table of sizes.
+         */
+        ExplicitSize: {
+            /**
+             * From Step
+             * @description First step of reinforcement, counted from 0, that has this size.
+             */
+            from_step: number;
+            /**
+             * Global Batch Size
+             * @description Rollouts of a step, until the next row.
+             */
+            global_batch_size: number;
         };
         /**
          * FieldProblem
@@ -751,7 +908,7 @@ export interface components {
          * @description What the learning-rate schedule counts.
          * @enum {string}
          */
-        LrUnit: "samples" | "steps";
+        LrUnit: "samples" | "tokens" | "steps";
         /**
          * MetricCatalogue
          * @description The metrics of a run, by name. What the step's own columns tell (`global_batch_size`, ...) is among them.
@@ -897,6 +1054,12 @@ export interface components {
             weight_decay: number;
         };
         /**
+         * Packer
+         * @description How samples are put into micro-batches under the token cap.
+         * @enum {string}
+         */
+        Packer: "first_fit_decreasing" | "first_fit";
+        /**
          * ParallelismSpec
          * @description How the trainer's ranks are laid out. One rank is one process.
          */
@@ -952,6 +1115,44 @@ export interface components {
              * @description `/problems/` and a word that programs can rely on, e.g. `/problems/stale-attempt`.
              */
             type: string;
+        };
+        /**
+         * RampBatchSpec
+         * @description Steps that grow from `start` to `end` rollouts in equal increments, as Megatron-LM's `--rampup-batch-size` does.
+         *
+         *     From 8 to 16 in increments of 8 over 160 samples: 20 steps of 8, then 16.
+         */
+        RampBatchSpec: {
+            /**
+             * End
+             * @description Rollouts of the steps after the ramp.
+             */
+            end: number;
+            /**
+             * Increment
+             * @description By how many rollouts the size grows at a time.
+             */
+            increment: number;
+            /**
+             * Over Samples
+             * @description Samples over which it grows, counted from the first step of reinforcement.
+             */
+            over_samples: number;
+            /**
+             * @description What happens to the rollouts that are left over.
+             * @default partial
+             */
+            remainder: components["schemas"]["Remainder"];
+            /**
+             * Start
+             * @description Rollouts of the first steps.
+             */
+            start: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "ramp";
         };
         /**
          * ReasoningGymDataSpec
@@ -1045,7 +1246,7 @@ export interface components {
          * @description What happens to rollouts that do not fill the last step of an iteration.
          * @enum {string}
          */
-        Remainder: "partial" | "drop";
+        Remainder: "partial" | "carry" | "drop";
         /**
          * ResyncEvent
          * @description What was missed is no longer known: ask the API again.
@@ -1272,7 +1473,7 @@ export interface components {
              * Batch
              * @description How many rollouts make a step.
              */
-            batch: components["schemas"]["FixedBatchSpec"] | components["schemas"]["AllBatchSpec"];
+            batch: components["schemas"]["FixedBatchSpec"] | components["schemas"]["AllBatchSpec"] | components["schemas"]["TokenBudgetBatchSpec"] | components["schemas"]["RampBatchSpec"] | components["schemas"]["ExplicitBatchSpec"] | components["schemas"]["AdaptiveBatchSpec"];
             /** @description Where prompts come from. */
             data: components["schemas"]["ReasoningGymDataSpec"];
             /**
@@ -1418,6 +1619,12 @@ export interface components {
         SampleColumns: {
             /** Advantage */
             advantage: (number | null)[];
+            /**
+             * Age
+             * @description Iterations that the sample waited since it was generated, under `remainder: carry`; empty: nobody waited.
+             * @default []
+             */
+            age: number[];
             /** Group Id */
             group_id: string[];
             /** Num Loss Tokens */
@@ -1447,19 +1654,35 @@ export interface components {
          */
         ScheduleMessage: {
             balance: components["schemas"]["Balance"];
+            /** @default step */
+            barrier: components["schemas"]["Barrier"];
             /** Certificate Sha256 */
             certificate_sha256: string;
+            /**
+             * Cp
+             * @default 1
+             */
+            cp: number;
             loss_aggregation: components["schemas"]["LossAggregation"];
             /**
              * Measured S
              * @description [dp_rank][micro-batch], forward and backward.
              */
             measured_s: number[][];
+            /** Micro Batch Size */
+            micro_batch_size?: number | null;
             /**
              * Micro Batches
              * @description [dp_rank][micro-batch] → sample indices; empty: a dummy.
              */
             micro_batches: number[][][];
+            /** @default first_fit_decreasing */
+            packer: components["schemas"]["Packer"];
+            /**
+             * Pp
+             * @default 1
+             */
+            pp: number;
             /**
              * Predicted Cost
              * @description [dp_rank][micro-batch], in the cost model's units; comparable within a run.
@@ -1476,8 +1699,18 @@ export interface components {
              * @description Whether the layout lets the trainer skip a dummy (pp = 1).
              */
             skips_dummies: boolean;
-            /** Token Cap */
+            /**
+             * Token Cap
+             * @description Most tokens of a micro-batch, over all its context-parallel ranks; None: cut by `micro_batch_size`.
+             */
             token_cap: number | null;
+            /**
+             * Vpp
+             * @default 1
+             */
+            vpp: number;
+            /** @description Whether groups without variance count in the denominators; None: the step has no groups. */
+            zero_variance?: components["schemas"]["ZeroVariancePolicy"] | null;
         };
         /**
          * ScheduleSpec
@@ -1490,10 +1723,27 @@ export interface components {
              */
             balance: components["schemas"]["Balance"];
             /**
-             * Token Cap
-             * @description Most tokens of a micro-batch. A longer sample runs alone and is counted.
+             * @description Where ranks wait for each other.
+             * @default step
              */
-            token_cap: number;
+            barrier: components["schemas"]["Barrier"];
+            /** @default shape */
+            cost: components["schemas"]["CostSource"];
+            /**
+             * Micro Batch Size
+             * @description Samples of a micro-batch, whatever their length. Give this or `token_cap`.
+             */
+            micro_batch_size?: number | null;
+            /**
+             * @description How samples are put under the token cap.
+             * @default first_fit_decreasing
+             */
+            packer: components["schemas"]["Packer"];
+            /**
+             * Token Cap
+             * @description Most tokens of a micro-batch. A longer sample runs alone and is counted. Give this or `micro_batch_size`.
+             */
+            token_cap?: number | null;
         };
         /**
          * ScratchModelSpec
@@ -1682,6 +1932,8 @@ export interface components {
          * @description The whole record of one step.
          */
         StepMessage: {
+            /** @description Only under `batch: adaptive`. */
+            batch_decision?: components["schemas"]["BatchDecision"] | null;
             /**
              * Ended At
              * Format: date-time
@@ -1715,6 +1967,20 @@ export interface components {
             metrics: {
                 [key: string]: components["schemas"]["MetricMessage"];
             };
+            /**
+             * Num Carried In
+             * @description Rollouts that waited for this iteration.
+             *
+             *     What comes in (carried in, generated) goes out: filtered, dropped, carried out or trained.
+             * @default 0
+             */
+            num_carried_in: number;
+            /**
+             * Num Carried Out
+             * @description Rollouts that wait for the next iteration.
+             * @default 0
+             */
+            num_carried_out: number;
             /** Num Dropped */
             num_dropped: number;
             /**
@@ -1726,7 +1992,7 @@ export interface components {
             num_filtered: number;
             /**
              * Num Generated
-             * @description Rollouts generated for this step's iteration, told at its first step and 0 at the others, as are the next two.
+             * @description Rollouts generated for this step's iteration; 0 but at its first step, as are the next four.
              */
             num_generated: number;
             /** Num Loss Tokens */
@@ -1795,6 +2061,8 @@ export interface components {
         StepRow: {
             /** Attempt */
             attempt: number;
+            /** @description Only under `batch: adaptive`. */
+            batch_decision?: components["schemas"]["BatchDecision"] | null;
             /**
              * Ended At
              * Format: date-time
@@ -1828,6 +2096,20 @@ export interface components {
             metrics: {
                 [key: string]: components["schemas"]["MetricMessage"];
             };
+            /**
+             * Num Carried In
+             * @description Rollouts that waited for this iteration.
+             *
+             *     What comes in (carried in, generated) goes out: filtered, dropped, carried out or trained.
+             * @default 0
+             */
+            num_carried_in: number;
+            /**
+             * Num Carried Out
+             * @description Rollouts that wait for the next iteration.
+             * @default 0
+             */
+            num_carried_out: number;
             /** Num Dropped */
             num_dropped: number;
             /**
@@ -1839,7 +2121,7 @@ export interface components {
             num_filtered: number;
             /**
              * Num Generated
-             * @description Rollouts generated for this step's iteration, told at its first step and 0 at the others, as are the next two.
+             * @description Rollouts generated for this step's iteration; 0 but at its first step, as are the next four.
              */
             num_generated: number;
             /** Num Loss Tokens */
@@ -1969,6 +2251,29 @@ export interface components {
             time: number[];
             /** Tokens */
             tokens: number[];
+        };
+        /**
+         * TokenBudgetBatchSpec
+         * @description Steps of about equal numbers of tokens: a step closes where one more rollout would lead further from the budget.
+         *
+         *     A rollout is never split, and a step has at least one.
+         */
+        TokenBudgetBatchSpec: {
+            /**
+             * @description What happens to the rollouts that stay clearly below the budget.
+             * @default partial
+             */
+            remainder: components["schemas"]["Remainder"];
+            /**
+             * Tokens Per Step
+             * @description Tokens of a step, prompts included.
+             */
+            tokens_per_step: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "token_budget";
         };
         /**
          * TokenRequest

@@ -34,6 +34,20 @@ class StepStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GradientNoise:
+    """How much the data-parallel ranks disagree about one step's gradient. Squared Euclidean norms, before clipping.
+
+    The share of rank r is c_r = Σ_{i on r} w_i Σ_t mask·∇loss_t, with w_i the sample's weight per loss token, so that
+    Σ_r c_r = G, the step's gradient. `orchestrator/noise_scale.py` makes the noise scale of it.
+    """
+
+    rank_sq_norms: tuple[float, ...]
+    """|c_r|² by dp_rank, over the whole model; 0 for a rank without samples."""
+    sq_norm: float
+    """|G|²."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StepRecord:
     """What the trainer tells of one step."""
 
@@ -51,6 +65,8 @@ class StepRecord:
     metrics: Mapping[str, Metric]
     """`train/…` and `perf/…`, reduced over all ranks and micro-batches. `train/loss` is the step's loss, and the weight
     behind it is `global_batch_size`: a weighted mean over steps is the loss of all their samples."""
+    noise: GradientNoise | None = None
+    """Only of a trained step, in a phase with `measure_noise`."""
 
 
 class TrainerError(Exception):

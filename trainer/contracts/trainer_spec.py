@@ -18,6 +18,8 @@ class PhaseSpec(TextModel):
 
     optimizer: OptimizerSpec
     loss: LossSpec
+    measure_noise: bool = False
+    """Whether each record holds the norms of the ranks' own gradients (`StepRecord.noise`); off, it costs nothing."""
 
 
 class TrainerSpec(TextModel):

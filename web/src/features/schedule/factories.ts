@@ -12,8 +12,15 @@ export function schedule(
   const cost = lengths.map((rank) => rank.map((own) => own.reduce((total, length) => total + length, 0)));
   return {
     token_cap: 100,
+    micro_batch_size: null,
+    packer: "first_fit_decreasing",
     balance: "cost",
+    barrier: "step",
     skips_dummies: true,
+    cp: 1,
+    pp: 1,
+    vpp: 1,
+    zero_variance: null,
     samples: {
       sample_id: tokens.map((_, i) => `s${i}`),
       rollout_id: tokens.map((_, i) => `r${i}`),
@@ -24,6 +31,7 @@ export function schedule(
       reward: tokens.map((_, i) => i % 2),
       advantage: tokens.map((_, i) => (i % 2 ? 0.5 : -0.5)),
       policy_version: tokens.map(() => 7),
+      age: [],
     },
     micro_batches,
     predicted_cost: cost,
@@ -55,6 +63,9 @@ export function stepRow(given: Partial<StepRow> = {}): StepRow {
     num_generated: 512,
     num_filtered: 376,
     num_dropped: 0,
+    num_carried_in: 0,
+    num_carried_out: 0,
+    batch_decision: null,
     lr: 1e-6,
     lr_unit: "samples",
     lr_position_before: 0,

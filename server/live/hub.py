@@ -90,13 +90,16 @@ class LiveHub:
                 self._frames.append(frame)
         self._call_flusher()
 
-    async def stream(self, *, runs: frozenset[str], after: str | None) -> AsyncIterator[bytes]:
+    def stream(self, *, runs: frozenset[str], after: str | None) -> AsyncIterator[bytes]:
         """Events as they come, already encoded, until the hub closes.
 
         runs: only of these runs; empty: of all.
-        after: id of the last event that the subscriber has, or None to begin now.
+        after: id of the last event that the subscriber has, or None to begin now: at this call, so that whoever was
+        told that the stream is open, and then asks the API, misses nothing.
         """
-        position = self._sequence if after is None else self._position_of(after)
+        return self._stream(runs, self._sequence if after is None else self._position_of(after))
+
+    async def _stream(self, runs: frozenset[str], position: int | None) -> AsyncIterator[bytes]:
         # An id without data sets what a browser sends back after a break, before the first event arrives.
         yield f"retry: {_RETRY_MS}\nid: {self._id(self._sequence if position is None else position)}\n\n".encode()
         while not self._closed:

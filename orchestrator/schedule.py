@@ -51,11 +51,10 @@ def build_dp_schedule(
     for step in map(sorted, steps):
         members = [samples[i] for i in step]
         certificates.append(certify(members, loss_aggregation=loss_aggregation, constant_tokens=constant_tokens))
-        ranks = place([sample.num_tokens for sample in members], cost_model, geometry)
-        count = aligned_count(max(map(len, ranks)), dp_size=1, count_multiple=geometry.count_multiple)
-        num_microbatches.append(count)
+        ranks = step_micro_batches([sample.num_tokens for sample in members], geometry=geometry, cost_model=cost_model)
+        num_microbatches.append(len(ranks[0]))
         for micro_batches, rank in zip(ordered, ranks, strict=True):
-            micro_batches += [[step[i] for i in own] for own in in_order(rank, count, geometry.order)]
+            micro_batches += [[step[i] for i in own] for own in rank]
     return DpSchedule(
         partitions=tuple(tuple(chain.from_iterable(micro_batches)) for micro_batches in ordered),
         micro_batch_indices=tuple(_tiles(micro_batches) for micro_batches in ordered),
@@ -63,6 +62,15 @@ def build_dp_schedule(
         global_batch_sizes=tuple(map(len, steps)),
         certificates=tuple(certificates),
     )
+
+
+def step_micro_batches(
+    lengths: Sequence[int], *, geometry: StepGeometry, cost_model: CostModel
+) -> list[list[list[int]]]:
+    """[dp_rank][micro-batch] → indices into `lengths`, the tokens of the samples of one step; empty: a dummy."""
+    ranks = place(lengths, cost_model, geometry)
+    count = aligned_count(max(map(len, ranks)), dp_size=1, count_multiple=geometry.count_multiple)
+    return [in_order(rank, count, geometry.order) for rank in ranks]
 
 
 def _check_steps(steps: Sequence[Sequence[int]]) -> None:

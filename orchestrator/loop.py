@@ -1,7 +1,7 @@
 """The training of one attempt, from the first step to the last. Built by main.py out of parts that know no more of it.
 
     warm start     supervised steps until held-out answers are good enough
-    iteration      take prompts ─► generate ─► score ─► filter ─► advantages ─► cut into steps
+    iteration      take prompts ─► generate ─► score ─► filter ─► advantages ─► cut into steps ─► what is left waits
                    then for each step: schedule ─► train ─► push weights ─► report
 
 It knows neither Ray nor torch nor HTTP: parts come as the protocols of `contracts/`, so tests run it on fakes.
@@ -11,24 +11,26 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any
 
-from orchestrator.batch_policy import cut_into_steps
+from orchestrator.adaptive_size import AdaptiveSize
+from orchestrator.batch_policy import StepCut, cut_into_steps
 from orchestrator.batch_size import BatchPosition
 from orchestrator.contracts.algorithm_spec import AdvantageEstimator
-from orchestrator.contracts.batch_spec import AllBatchSpec, BatchSpec
+from orchestrator.contracts.batch_spec import AdaptiveBatchSpec, BatchSpec
 from orchestrator.contracts.messages import EventMessage
 from orchestrator.contracts.rollout import Reporter
-from orchestrator.contracts.rollout_spec import FilterSpec
+from orchestrator.contracts.rollout_spec import FilterSpec, ZeroVariancePolicy
 from orchestrator.group_filter import EmptyDecision, decide_when_empty
+from orchestrator.iteration_events import carried_event, skipped_event
+from orchestrator.rollout_counts import NO_ROLLOUTS, RolloutCounts, count_rollouts
 from orchestrator.rollout_round import RolledOut, Roller
-from orchestrator.step_message import NO_ROLLOUTS, RolloutCounts
+from orchestrator.size_plan import steps_left
 from orchestrator.step_runner import PhaseGoal, StepRunner, StopRequestedError
 from orchestrator.stopwatch import Stopwatch
-from orchestrator.train_items import TrainItem, rollout_items
+from orchestrator.train_items import TrainItem, num_rollouts, rollout_items
 from orchestrator.warm_start import WarmStart
 
 _log = logging.getLogger(__name__)
@@ -57,6 +59,15 @@ class IterationPlan:
     filter_spec: FilterSpec
     rollouts_per_iteration: int
 
+    def steps_left(self) -> Sequence[int] | None:
+        """By iteration, the steps from there to the end, as far as they can be known."""
+        return steps_left(
+            self.batch,
+            iterations=self.iterations,
+            rollouts_per_iteration=self.rollouts_per_iteration,
+            keeps_all=self.filter_spec.zero_variance is ZeroVariancePolicy.INCLUDE,
+        )
+
 
 class TrainingLoop:
     """One attempt."""
@@ -77,8 +88,11 @@ class TrainingLoop:
         self._roller = roller
         self._steps = steps
         self._reporter = reporter
-        self._num_empty = 0
+        self._steps_left = plan.steps_left()
+        self._adaptive = AdaptiveSize(plan.batch) if isinstance(plan.batch, AdaptiveBatchSpec) else None
         self._position = BatchPosition()
+        self._waiting: list[TrainItem] = []
+        self._num_empty = 0
 
     def run(self) -> Outcome:
         """Train to the end.
@@ -104,24 +118,37 @@ class TrainingLoop:
         since = Stopwatch()
         self._tell_activity(iteration, f"generating {self._plan.rollouts_per_iteration} rollouts")
         rolled = self._roller.roll(iteration, num_empty_before=self._num_empty)
-        items = rollout_items(rolled.filtered.kept, self._plan.advantage)
+        waited = [replace(item, age=item.age + 1) for item in self._waiting]
+        items = waited + rollout_items(rolled.filtered.kept, self._plan.advantage)
+        cut, counts = self._cut(items, iteration, rolled, num_carried_in=num_rollouts(waited))
+        self._waiting = [items[i] for i in cut.carried]
+        if not cut.steps:
+            self._train_nothing(iteration, rolled, counts)
+            return
+        self._num_empty = 0
+        num_samples = sum(map(len, cut.steps))
+        self._tell_activity(iteration, f"training {len(cut.steps)} steps on {num_samples} samples")
+        self._train([[items[i] for i in step] for step in cut.steps], iteration, rolled, counts, since)
+
+    def _cut(
+        self, items: Sequence[TrainItem], iteration: int, rolled: RolledOut, *, num_carried_in: int
+    ) -> tuple[StepCut, RolloutCounts]:
+        shapes = [item.shape for item in items]
         cut = cut_into_steps(
-            [item.shape for item in items],
+            shapes,
             self._plan.batch,
             position=self._position,
             is_last_iteration=iteration + 1 == self._plan.iterations,
+            decided_size=None if self._adaptive is None else self._adaptive.size,
         )
-        if not cut.steps:
-            self._skip(iteration, rolled, num_dropped=len(cut.dropped))
-            return
-        self._num_empty = 0
-        counts = RolloutCounts(
+        counts = count_rollouts(
+            shapes,
+            cut,
             num_generated=rolled.num_generated,
             num_filtered=len(rolled.filtered.filtered),
-            num_dropped=len(cut.dropped),
+            num_carried_in=num_carried_in,
         )
-        self._tell_activity(iteration, f"training {len(cut.steps)} steps on {len(items)} samples")
-        self._train([[items[i] for i in step] for step in cut.steps], iteration, rolled, counts, since)
+        return cut, counts
 
     def _train(
         self,
@@ -136,68 +163,47 @@ class TrainingLoop:
             since = since if k == 0 else Stopwatch()
             trained = self._steps.train(items, iteration=iteration)
             self._position = self._position.after(len(items))
-            metrics = rolled.metrics() if k == 0 else {}
+            decision, metrics = (None, {}) if self._adaptive is None else self._adaptive.observe(trained)
+            if k == 0:
+                metrics |= rolled.metrics()
             if k + 1 == len(steps):
                 metrics |= self._steps.push_weights()
-            self._steps.report(trained, since=since, metrics=metrics, counts=counts if k == 0 else NO_ROLLOUTS)
+            self._steps.report(
+                trained,
+                since=since,
+                metrics=metrics,
+                counts=counts if k == 0 else NO_ROLLOUTS,
+                decision=decision,
+            )
 
-    def _skip(self, iteration: int, rolled: RolledOut, *, num_dropped: int) -> None:
-        """Record an iteration that gives no step: weights and LR position stay. Too many in a row end the run."""
+    def _train_nothing(self, iteration: int, rolled: RolledOut, counts: RolloutCounts) -> None:
+        """Record an iteration that gives no step: weights and LR position stay. Too many empty ones end the run."""
+        if rolled.filtered.kept and counts.num_carried_out:
+            self._num_empty = 0
+            self._tell(carried_event(iteration, rolled, counts, at=datetime.now(UTC)))
+            return
         decision = decide_when_empty(
             num_refills=self._plan.filter_spec.max_refills,
             num_empty_before=self._num_empty,
             filter_spec=self._plan.filter_spec,
         )
         self._num_empty += 1
-        message = _why_empty(iteration, rolled, num_dropped)
-        _log.warning(message)
-        self._reporter.event(
-            EventMessage(
-                key=f"iteration_skipped/{iteration}",
-                kind="iteration_skipped",
-                at=datetime.now(UTC),
-                message=message,
-                data=self._empty_data(iteration, rolled, num_dropped),
-            )
-        )
+        skipped = skipped_event(iteration, rolled, counts, at=datetime.now(UTC))
+        self._tell(skipped)
         if decision is EmptyDecision.FAIL:
             raise NothingToTrainError(
                 f"{self._num_empty} iterations in a row gave nothing to train, and filter.max_consecutive_empty is "
-                f"{self._plan.filter_spec.max_consecutive_empty}. The last one: {message}"
+                f"{self._plan.filter_spec.max_consecutive_empty}. The last one: {skipped.message}"
             )
 
-    def _empty_data(self, iteration: int, rolled: RolledOut, num_dropped: int) -> dict[str, Any]:
-        return {
-            "status": EmptyDecision.SKIP,
-            "iteration": iteration,
-            "num_generated": rolled.num_generated,
-            "num_filtered": len(rolled.filtered.filtered),
-            "num_dropped": num_dropped,
-            "num_refills": rolled.num_refills,
-            "lr_advance": 0,
-            "reward_mean": rolled.metrics()["reward/mean"].value,
-        }
+    def _tell(self, event: EventMessage) -> None:
+        _log.warning(event.message)
+        self._reporter.event(event)
 
     def _tell_activity(self, iteration: int, doing: str) -> None:
-        left = self._plan.iterations - iteration
-        # Other batch policies make as many steps as what the filter leaves allows, which nobody knows beforehand.
-        one_step_each = isinstance(self._plan.batch, AllBatchSpec)
+        left = self._steps_left
         self._reporter.activity(
             f"iteration {iteration} of {self._plan.iterations}: {doing}",
             num_steps=self._steps.num_steps,
-            total_steps=self._steps.num_steps + left if one_step_each else None,
+            total_steps=None if left is None else self._steps.num_steps + left[iteration],
         )
-
-
-def _why_empty(iteration: int, rolled: RolledOut, num_dropped: int) -> str:
-    if num_dropped:
-        return (
-            f"Iteration {iteration} is skipped: its {num_dropped} rollouts that survived the filter fill no step, and "
-            "batch.remainder=drop trains no smaller one"
-        )
-    reward = rolled.metrics()["reward/mean"].value
-    told = "no rollout could be scored" if reward is None else f"the mean reward was {reward:.3f}"
-    return (
-        f"Iteration {iteration} is skipped: none of its {len(rolled.groups)} groups survived the filter after "
-        f"{rolled.num_refills} refills; {told}"
-    )

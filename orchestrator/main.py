@@ -20,6 +20,7 @@ import ray
 
 from orchestrator.contracts.messages import AttemptLaunch, Phase, StateReport
 from orchestrator.contracts.rollout import PromptSource, Reporter, Reward, RolloutEngine
+from orchestrator.contracts.rollout_spec import ZeroVariancePolicy
 from orchestrator.contracts.run_spec import RunSpec
 from orchestrator.cost_model import CostModel
 from orchestrator.data.prompt_source import TaskPromptSource
@@ -108,7 +109,7 @@ def build_loop(spec: RunSpec, reporter: Reporter, ends: ExitStack) -> TrainingLo
     parts = _build_parts(spec, reporter, ends)
     return TrainingLoop(
         warm_start=_warm_start(spec, parts, reporter),
-        goal=_goal(Phase.RL, spec.rl_phase, spec),
+        goal=_goal(Phase.RL, spec.rl_phase, spec, zero_variance=spec.filter.zero_variance),
         plan=IterationPlan(
             iterations=spec.iterations,
             advantage=spec.algorithm.advantage,
@@ -189,12 +190,15 @@ def _warm_start(spec: RunSpec, parts: _Parts, reporter: Reporter) -> WarmStart |
     )
 
 
-def _goal(phase: Phase, phase_spec: PhaseSpec, spec: RunSpec) -> PhaseGoal:
+def _goal(
+    phase: Phase, phase_spec: PhaseSpec, spec: RunSpec, *, zero_variance: ZeroVariancePolicy | None = None
+) -> PhaseGoal:
     return PhaseGoal(
         phase=phase,
         spec=phase_spec,
         loss_aggregation=spec.algorithm.loss_aggregation,
         constant_tokens=spec.constant_tokens,
+        zero_variance=zero_variance,
     )
 
 

@@ -1,6 +1,6 @@
 """The sizes of every step of a run before it begins, as far as its batch policy lets them be known. Pure.
 
-Called by `planning/` for a plan before launch, by the RunSpec's checks, and by the loop for how many steps there are.
+Called by `planning/` for a plan before launch, and by the loop for how many steps there will be.
 """
 
 from __future__ import annotations
@@ -8,9 +8,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from orchestrator.batch_size import BatchPosition, next_size
-from orchestrator.contracts.batch_spec import BatchSpec, Remainder, TokenBudgetBatchSpec
+from orchestrator.contracts.batch_spec import (
+    AdaptiveBatchSpec,
+    AdaptiveMode,
+    AllBatchSpec,
+    BatchSpec,
+    Remainder,
+    TokenBudgetBatchSpec,
+)
+
+_MAX_FORESEEN_STEPS = 1_000_000
+"""A second's work; how many more there are, nobody waits for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +76,32 @@ def planned_sizes(
             num_dropped=left - carried,
         )
         waiting = carried
+
+
+def steps_left(
+    batch: BatchSpec, *, iterations: int, rollouts_per_iteration: int, keeps_all: bool
+) -> Sequence[int] | None:
+    """By iteration, the steps from its first one to the end of the run; None: the policy does not let them be known.
+
+    keeps_all: whether the filter leaves every rollout; else only the policies with one step an iteration are known.
+
+        fixed 6, carry, 3 iterations of 8  →  4, 3, 2
+    """
+    if isinstance(batch, AllBatchSpec) or (isinstance(batch, AdaptiveBatchSpec) and batch.global_batch_size is None):
+        return range(iterations, 0, -1)
+    is_decided_later = isinstance(batch, AdaptiveBatchSpec) and batch.mode is AdaptiveMode.CONTROL
+    if isinstance(batch, TokenBudgetBatchSpec) or is_decided_later or not keeps_all:
+        return None
+    if iterations > _MAX_FORESEEN_STEPS:
+        return None
+    counts: list[int] = []
+    num_steps = 0
+    for planned in planned_sizes(batch, kept_per_iteration=[rollouts_per_iteration] * iterations):
+        counts.append(len(planned.step_sizes))
+        num_steps += counts[-1]
+        if num_steps > _MAX_FORESEEN_STEPS:
+            return None
+    return list(accumulate(reversed(counts)))[::-1]
 
 
 def _size(batch: BatchSpec, position: BatchPosition, left: int, tokens_per_rollout: float) -> int:

@@ -7,10 +7,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from orchestrator.contracts.messages import MetricMessage, NonFinite, Phase, SampleColumns, ScheduleMessage, StepMessage
+from orchestrator.contracts.messages import (
+    BatchDecision,
+    MetricMessage,
+    NonFinite,
+    Phase,
+    SampleColumns,
+    ScheduleMessage,
+    StepMessage,
+)
+from orchestrator.contracts.rollout_spec import ZeroVariancePolicy
 from orchestrator.geometry import StepGeometry
+from orchestrator.rollout_counts import NO_ROLLOUTS, RolloutCounts
 from orchestrator.schedule import StepFigures, idle_frac
-from orchestrator.train_items import TrainItem
+from orchestrator.train_items import TrainItem, num_rollouts
 from trainer.contracts.metric import Metric, mean
 from trainer.contracts.optimizer_spec import LrUnit
 from trainer.contracts.policy_trainer import StepRecord
@@ -32,23 +42,16 @@ class TrainedStep:
     record: StepRecord
     lr_unit: LrUnit
     geometry: StepGeometry
+    zero_variance: ZeroVariancePolicy | None
+    """Whether groups without variance count in the denominators; None: the step has no groups."""
+
+    @property
+    def num_rollouts(self) -> int:
+        return num_rollouts(self.items)
 
     @property
     def num_tokens(self) -> int:
         return sum(item.shape.num_tokens for item in self.items)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RolloutCounts:
-    """What became of the rollouts of an iteration. Told at its first step, so that sums over steps are right."""
-
-    num_generated: int = 0
-    num_filtered: int = 0
-    num_dropped: int = 0
-
-
-NO_ROLLOUTS = RolloutCounts()
-"""For a step that is not the first of its iteration, or whose samples nobody rolled out."""
 
 
 def step_message(
@@ -58,11 +61,13 @@ def step_message(
     seconds: float,
     metrics: Mapping[str, Metric],
     counts: RolloutCounts = NO_ROLLOUTS,
+    decision: BatchDecision | None = None,
 ) -> StepMessage:
     """Tell everything about a step.
 
     seconds: from its start to its end, generation included where it began with that.
     metrics: what the trainer's own record does not know.
+    decision: what the step's noise scale said of the coming sizes, under `batch: adaptive`.
     """
     shapes = [item.shape for item in trained.items]
     record, figures = trained.record, trained.figures
@@ -78,7 +83,7 @@ def step_message(
         policy_version=trained.policy_version,
         global_batch_size=record.global_batch_size,
         num_prompts=len({shape.group_id for shape in shapes}),
-        num_rollouts=len({shape.rollout_id for shape in shapes}),
+        num_rollouts=trained.num_rollouts,
         num_tokens=trained.num_tokens,
         num_loss_tokens=sum(shape.num_loss_tokens for shape in shapes),
         num_microbatches=trained.schedule.num_microbatches,
@@ -87,6 +92,9 @@ def step_message(
         num_generated=counts.num_generated,
         num_filtered=counts.num_filtered,
         num_dropped=counts.num_dropped,
+        num_carried_in=counts.num_carried_in,
+        num_carried_out=counts.num_carried_out,
+        batch_decision=decision,
         lr=record.lr,
         lr_unit=trained.lr_unit,
         lr_position_before=record.lr_position_before,
@@ -144,6 +152,7 @@ def _schedule_message(trained: TrainedStep) -> ScheduleMessage:
         cp=geometry.cp,
         pp=geometry.pp,
         vpp=geometry.vpp,
+        zero_variance=trained.zero_variance,
         samples=_sample_columns(trained.items, [str(weight) for weight in certificate.weights]),
         micro_batches=trained.schedule.micro_batches,
         predicted_cost=trained.figures.predicted_cost,
@@ -166,4 +175,5 @@ def _sample_columns(items: Sequence[TrainItem], weights: Sequence[str]) -> Sampl
         reward=tuple(item.reward for item in items),
         advantage=tuple(item.advantage for item in items),
         policy_version=tuple(item.policy_version for item in items),
+        age=tuple(item.age for item in items) if any(item.age for item in items) else (),
     )

@@ -10,13 +10,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from orchestrator.contracts.messages import Phase
+from orchestrator.contracts.messages import BatchDecision, Phase
 from orchestrator.contracts.rollout import Reporter, RolloutEngine
+from orchestrator.contracts.rollout_spec import ZeroVariancePolicy
 from orchestrator.cost_model import CostModel
 from orchestrator.geometry import StepGeometry
+from orchestrator.rollout_counts import NO_ROLLOUTS, RolloutCounts
 from orchestrator.sample_shape import SampleShape
 from orchestrator.schedule import build_dp_schedule, step_figures
-from orchestrator.step_message import NO_ROLLOUTS, RolloutCounts, TrainedStep, step_message
+from orchestrator.step_message import TrainedStep, step_message
 from orchestrator.stopwatch import Stopwatch
 from orchestrator.train_items import TrainItem, train_samples
 from trainer.contracts.certificate import LossAggregation
@@ -38,6 +40,8 @@ class PhaseGoal:
     spec: PhaseSpec
     loss_aggregation: LossAggregation
     constant_tokens: int
+    zero_variance: ZeroVariancePolicy | None = None
+    """Whether groups without variance count in the denominators; None: its steps have no groups."""
 
 
 class StepRunner:
@@ -106,6 +110,7 @@ class StepRunner:
             record=record,
             lr_unit=self._goal.spec.optimizer.lr_schedule.unit,
             geometry=self._geometry,
+            zero_variance=self._goal.zero_variance,
         )
         self._num_steps += 1
         self._policy_version += record.status.moved_weights
@@ -135,9 +140,15 @@ class StepRunner:
         since: Stopwatch,
         metrics: Mapping[str, Metric],
         counts: RolloutCounts = NO_ROLLOUTS,
+        decision: BatchDecision | None = None,
     ) -> None:
         """Tell the server about a step. `since`: when the work on it began."""
         message = step_message(
-            trained, started_at=since.started_at, seconds=since.seconds, counts=counts, metrics=metrics
+            trained,
+            started_at=since.started_at,
+            seconds=since.seconds,
+            counts=counts,
+            metrics=metrics,
+            decision=decision,
         )
         self._reporter.step(message)

@@ -1,6 +1,7 @@
 """From prompts and judged rollouts to what a step is made of. Pure; called by the warm start and the loop.
 
-A rollout gives one item, and an item becomes one TrainSample when the step's certificate says what it weighs.
+An item becomes one TrainSample when the step's certificate says what it weighs. Several items may be samples of one
+rollout: whoever counts rollouts counts ids, never items.
 """
 
 from __future__ import annotations
@@ -32,6 +33,13 @@ class TrainItem:
     advantage: float | None = None
     policy_version: int
     """Version of the policy that generated it; for a supervised item, the version it trains."""
+    age: int = 0
+    """Iterations that it has waited since it was generated."""
+
+
+def num_rollouts(items: Iterable[TrainItem]) -> int:
+    """Rollouts that the items are samples of."""
+    return len({item.shape.rollout_id for item in items})
 
 
 def supervised_item(prompt: Prompt, answer_ids: Sequence[int], *, policy_version: int) -> TrainItem:

@@ -10,7 +10,7 @@ from typing import Annotated, Self
 from pydantic import Field, PositiveInt, model_validator
 
 from orchestrator.contracts.algorithm_spec import AlgorithmSpec
-from orchestrator.contracts.batch_spec import BatchSpec, FixedBatchSpec, Remainder
+from orchestrator.contracts.batch_spec import AdaptiveBatchSpec, BatchSpec, FixedBatchSpec, Remainder
 from orchestrator.contracts.data_spec import ReasoningGymDataSpec
 from orchestrator.contracts.rollout_spec import FilterSpec, ReasoningGymRewardSpec, RolloutSpec, ZeroVariancePolicy
 from orchestrator.contracts.schedule_spec import ScheduleSpec
@@ -82,7 +82,8 @@ class RunSpec(TextModel):
             clip_high=self.algorithm.clip_high,
             temperature=self.rollout.temperature,
         )
-        return PhaseSpec(optimizer=self.optimizer, loss=loss)
+        measure_noise = isinstance(self.batch, AdaptiveBatchSpec)
+        return PhaseSpec(optimizer=self.optimizer, loss=loss, measure_noise=measure_noise)
 
     @property
     def constant_tokens(self) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 from orchestrator.contracts.messages import EventMessage, StateReport, StepMessage
 from orchestrator.contracts.rollout import Completion, Prompt, Sampling
 from trainer.contracts.metric import mean
-from trainer.contracts.policy_trainer import StepRecord, StepStatus, Weights
+from trainer.contracts.policy_trainer import GradientNoise, StepRecord, StepStatus, Weights
 from trainer.contracts.sample import TrainSample
 from trainer.contracts.schedule import DpSchedule
 from trainer.contracts.trainer_spec import PhaseSpec
@@ -92,6 +92,7 @@ class FakeTrainer:
         self.phases: list[PhaseSpec] = []
         self.calls: list[tuple[Sequence[TrainSample], DpSchedule]] = []
         self.status = StepStatus.TRAINED
+        self.noise: GradientNoise | None = None
         self._position = 0
 
     def hf_config(self) -> Mapping[str, Any]:
@@ -118,6 +119,7 @@ class FakeTrainer:
                     train_s=0.01,
                     micro_batch_s=tuple(tuple(0.001 * len(micro_batch) for micro_batch in rank) for rank in shape),
                     metrics={"train/loss": mean(1.0, size)},
+                    noise=self.noise,
                 )
             )
         return records

@@ -93,6 +93,7 @@ def trained_step(step: int = 0, *, num_samples: int = 4, dp_size: int = 2) -> Tr
         figures=step_figures(schedule, lengths=lengths, geometry=geometry, cost_model=COST_MODEL),
         record=record,
         lr_unit=LrUnit.SAMPLES,
+        zero_variance=None,
         geometry=geometry,
     )
 

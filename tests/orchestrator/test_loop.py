@@ -16,6 +16,7 @@ from orchestrator.loop import IterationPlan, NothingToTrainError, Outcome, Train
 from orchestrator.rollout_round import Roller
 from orchestrator.step_runner import PhaseGoal, StepRunner
 from orchestrator.warm_start import HeldOutEval, WarmStart
+from tests.orchestrator.batch_factories import adaptive, ramp, token_budget
 from tests.orchestrator.factories import COST_MODEL, case, step_geometry
 from tests.orchestrator.fakes import (
     EOS,
@@ -32,7 +33,7 @@ from tests.orchestrator.fakes import (
 from trainer.contracts.certificate import LossAggregation
 from trainer.contracts.loss_spec import ClippedLossSpec, SftLossSpec
 from trainer.contracts.optimizer_spec import OptimizerSpec
-from trainer.contracts.policy_trainer import StepStatus
+from trainer.contracts.policy_trainer import GradientNoise, StepStatus
 from trainer.contracts.schedule import step_schedule_problems
 from trainer.contracts.trainer_spec import PhaseSpec
 
@@ -83,7 +84,7 @@ class Run:
         rollout = RolloutSpec(group_size=GROUP_SIZE, max_new_tokens=4)
         self.loop = TrainingLoop(
             warm_start=None if warm_start is None else self._warm_start(warm_start),
-            goal=_goal(Phase.RL),
+            goal=_goal(Phase.RL, filter_spec.zero_variance),
             plan=IterationPlan(
                 iterations=iterations,
                 advantage=AdvantageEstimator.DR_GRPO,
@@ -135,13 +136,14 @@ class Run:
         return [getattr(message, name) for message in self.reported]
 
 
-def _goal(phase: Phase) -> PhaseGoal:
+def _goal(phase: Phase, zero_variance: ZeroVariancePolicy | None = None) -> PhaseGoal:
     loss = SftLossSpec() if phase is Phase.WARM_START else ClippedLossSpec()
     return PhaseGoal(
         phase=phase,
         spec=PhaseSpec(optimizer=OptimizerSpec(lr=1e-3), loss=loss),
         loss_aggregation=LossAggregation.ROLLOUT_MEAN,
         constant_tokens=4,
+        zero_variance=zero_variance,
     )
 
 
@@ -222,6 +224,94 @@ def test_dropped_rollouts_are_counted() -> None:
     run.run()
     assert run.column("global_batch_size") == [12, 12]
     assert run.column("num_dropped") == [8, 0]
+
+
+def test_carried_rollouts_come_first_in_the_next_iteration_and_tell_how_long_they_waited() -> None:
+    batch = FixedBatchSpec(type="fixed", global_batch_size=12, remainder=Remainder.CARRY)
+    run = Run([mixed, mixed, mixed], iterations=3, batch=batch)
+    run.run()
+    assert run.column("global_batch_size") == [12, 12, 12, 12, 12, 12, 12, 12]
+    assert run.column("iteration") == [0, 0, 1, 1, 1, 2, 2, 2]
+    assert run.column("num_carried_in") == [0, 0, 8, 0, 0, 4, 0, 0]
+    assert run.column("num_carried_out") == [8, 0, 4, 0, 0, 0, 0, 0]
+    ages = [message.schedule.samples.age for message in run.reported]
+    assert ages == [(), (), (1,) * 8 + (0,) * 4, (), (), (1,) * 4 + (0,) * 8, (), ()]
+    assert set(run.reported[2].schedule.samples.policy_version) == {0, 2}
+    ids = [sample for message in run.reported for sample in message.schedule.samples.sample_id]
+    assert len(set(ids)) == len(ids) == 3 * 32
+
+
+def test_an_iteration_whose_rollouts_all_wait_is_told_and_does_not_count_as_empty() -> None:
+    batch = FixedBatchSpec(type="fixed", global_batch_size=40, remainder=Remainder.CARRY)
+    filter_spec = FilterSpec(max_consecutive_empty=1)
+    run = Run([mixed_in_first(4)] * 4, iterations=4, batch=batch, filter_spec=filter_spec)
+    assert run.run() is Outcome.SUCCEEDED
+    assert [event.kind for event in run.reporter.events] == ["iteration_carried"] * 2
+    assert [event.data["num_carried_out"] for event in run.reporter.events] == [16, 32]
+    assert run.column("num_carried_in") == [32, 8]
+    assert run.column("num_carried_out") == [8, 0]
+    # The last iteration trains all that is left.
+    assert run.column("global_batch_size") == [40, 24]
+    assert run.reported[0].schedule.samples.age == (2,) * 16 + (1,) * 16 + (0,) * 8
+
+
+def test_what_waits_is_trained_even_if_the_last_iteration_gives_nothing() -> None:
+    batch = FixedBatchSpec(type="fixed", global_batch_size=40, remainder=Remainder.CARRY)
+    run = Run([mixed_in_first(4), all_wrong], iterations=2, batch=batch)
+    assert run.run() is Outcome.SUCCEEDED
+    assert run.column("global_batch_size") == [16]
+    assert run.column("num_filtered") == [32]
+
+
+def test_a_ramp_goes_on_over_iterations_and_the_warm_start_is_no_part_of_it() -> None:
+    batch = ramp(8, 16, 8, 40, remainder=Remainder.CARRY)
+    answers = chain(repeat(all_wrong, 4), repeat(mixed))
+    run = Run(answers, iterations=3, batch=batch, warm_start=warm_start_spec())
+    run.run()
+    rl = [message for message in run.reported if message.phase is Phase.RL]
+    assert [message.global_batch_size for message in rl] == [8, 8, 8, 8, 8, 16, 16, 16, 8]
+    assert [message.iteration for message in rl] == [0, 0, 0, 0, 1, 1, 2, 2, 2]
+
+
+def test_rollouts_balance_in_every_iteration_that_trains() -> None:
+    for remainder in Remainder:
+        batch = token_budget(70, remainder)
+        run = Run(cycle([mixed, mixed_in_first(3), mixed_in_first(6)]), iterations=6, batch=batch)
+        run.run()
+        for iteration in set(run.column("iteration")):
+            steps = [message for message in run.reported if message.iteration == iteration]
+            comes = sum(step.num_carried_in + step.num_generated for step in steps)
+            goes = sum(step.num_filtered + step.num_dropped + step.num_carried_out for step in steps)
+            assert comes == goes + sum(step.num_rollouts for step in steps)
+
+
+def test_control_sets_the_size_of_the_next_cut_and_says_why() -> None:
+    batch = adaptive(2, 16, mode="control", global_batch_size=8, warmup_steps=0, patience=2, smoothing=0.0)
+    run = Run([mixed] * 2, iterations=2, batch=batch)
+    # Ranks that disagree altogether: noise hides all but a little of the gradient.
+    run.trainer.noise = GradientNoise(rank_sq_norms=(1.0, 1.0), sq_norm=2.1)
+    run.run()
+    assert run.column("global_batch_size") == [8, 8, 8, 8, 16, 16]
+    decisions = [message.batch_decision for message in run.reported]
+    assert [decision.size_after for decision in decisions if decision] == [8, 16, 16, 16, 16, 16]
+    assert all(decision and decision.reason for decision in decisions)
+    assert "noise/scale" in run.reported[0].metrics
+
+
+def test_advice_changes_no_size() -> None:
+    run = Run([mixed] * 2, iterations=2, batch=adaptive(2, 16, warmup_steps=0))
+    run.trainer.noise = GradientNoise(rank_sq_norms=(1.0, 1.0), sq_norm=2.1)
+    run.run()
+    assert run.column("global_batch_size") == [32, 32]
+    assert [decision.proposed_size for decision in run.column("batch_decision")] == [16, 16]
+
+
+def test_only_adaptive_batches_have_decisions_and_only_reinforcement_a_zero_variance_policy() -> None:
+    run = Run([all_wrong] * 4 + [mixed], iterations=1, warm_start=warm_start_spec())
+    run.run()
+    assert set(run.column("batch_decision")) == {None}
+    policies = [message.schedule.zero_variance for message in run.reported]
+    assert policies == [None] * 6 + [ZeroVariancePolicy.EXCLUDE]
 
 
 def test_the_reward_is_the_mean_before_the_filter() -> None:
@@ -362,3 +452,14 @@ def test_heartbeats_can_tell_how_far_it_is() -> None:
     run.run()
     assert run.reporter.activities[0] == ("iteration 0 of 2: generating 32 rollouts", 0, 2)
     assert run.reporter.activities[-1] == ("iteration 1 of 2: training 1 steps on 32 samples", 1, 2)
+
+
+@pytest.mark.parametrize(("policy", "total"), [(ZeroVariancePolicy.INCLUDE, 6), (ZeroVariancePolicy.EXCLUDE, None)])
+def test_the_number_of_fixed_steps_is_known_where_the_filter_keeps_all(
+    policy: ZeroVariancePolicy, total: int | None
+) -> None:
+    batch = FixedBatchSpec(type="fixed", global_batch_size=12)
+    run = Run([mixed] * 2, batch=batch, filter_spec=FilterSpec(zero_variance=policy))
+    run.run()
+    assert {told for _, _, told in run.reporter.activities} == {total}
+    assert len(run.reported) == 6

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -7,8 +8,8 @@ from orchestrator.batch_policy import cut_into_steps
 from orchestrator.batch_size import BatchPosition
 from orchestrator.contracts.batch_spec import BatchSpec, Remainder
 from orchestrator.sample_shape import SampleShape
-from orchestrator.size_plan import PlannedIteration, planned_sizes
-from tests.orchestrator.batch_factories import batches, fixed
+from orchestrator.size_plan import PlannedIteration, planned_sizes, steps_left
+from tests.orchestrator.batch_factories import ALL, adaptive, batches, fixed, ramp, token_budget
 from tests.orchestrator.factories import sample_shapes
 
 
@@ -52,3 +53,33 @@ def test_with_equal_lengths_the_plan_is_what_happens(
         for step in cut.steps:
             position = position.after(len(step))
         waiting = [samples[k] for k in cut.carried]
+
+
+def test_steps_that_are_left_are_counted_from_each_iteration() -> None:
+    carry = steps_left(fixed(6, Remainder.CARRY), iterations=3, rollouts_per_iteration=8, keeps_all=True)
+    assert carry == [4, 3, 2]
+    assert steps_left(ramp(8, 16, 8, 16), iterations=3, rollouts_per_iteration=16, keeps_all=True) == [4, 2, 1]
+
+
+@pytest.mark.parametrize("batch", [ALL, adaptive(2, 8)])
+def test_one_step_an_iteration_is_known_whatever_the_filter_leaves(batch: BatchSpec) -> None:
+    left = steps_left(batch, iterations=3, rollouts_per_iteration=8, keeps_all=False)
+    assert left is not None
+    assert list(left) == [3, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("batch", "keeps_all"),
+    [
+        (fixed(4), False),
+        (token_budget(100), True),
+        (adaptive(2, 8, mode="control", global_batch_size=4), True),
+        (adaptive(2, 8, global_batch_size=4), False),
+    ],
+)
+def test_what_depends_on_lengths_filter_or_noise_is_not_known(batch: BatchSpec, keeps_all: bool) -> None:
+    assert steps_left(batch, iterations=3, rollouts_per_iteration=8, keeps_all=keeps_all) is None
+
+
+def test_nobody_waits_for_the_number_of_a_billion_steps() -> None:
+    assert steps_left(fixed(1), iterations=10**9, rollouts_per_iteration=8, keeps_all=True) is None

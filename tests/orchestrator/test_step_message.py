@@ -7,7 +7,8 @@ from fractions import Fraction
 import pytest
 
 from orchestrator.contracts.messages import StepMessage
-from orchestrator.step_message import RolloutCounts, metric_message, step_message
+from orchestrator.rollout_counts import RolloutCounts
+from orchestrator.step_message import metric_message, step_message
 from tests.orchestrator.run_factories import AT, small_step, trained_step
 from trainer.contracts.metric import Metric, Reduction, last, mean
 

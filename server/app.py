@@ -19,6 +19,7 @@ from server.http.security_headers import SecurityHeaders
 from server.ingest import endpoints as ingest
 from server.live import endpoints as live
 from server.openapi import describe
+from server.planning import endpoints as planning
 from server.runs import endpoints as runs
 from server.services import MakeSupervisor, build_services
 from server.settings import Settings
@@ -52,7 +53,7 @@ def create_app(settings: Settings, make_supervisor: MakeSupervisor | None = None
         redirect_slashes=False,
     )
     app.state.services = services
-    for module in (runs, steps, history, events, ingest, live, auth, health, documents):
+    for module in (runs, planning, steps, history, events, ingest, live, auth, health, documents):
         app.include_router(module.router)
     app.router.default = Dashboard(settings.web_dist)
     problems.install(app)

@@ -11,6 +11,7 @@ from server.auth.tokens import TokenStore
 from server.database.engine import Database
 from server.ingest.service import Ingest
 from server.live.hub import LiveHub
+from server.planning.service import Planner
 from server.runs.service import RunStore
 from server.runs.supervisor_port import RunSupervisor
 from server.services import Services
@@ -30,6 +31,10 @@ def _database(request: Request) -> Database:
 
 def _ingest(request: Request) -> Ingest:
     return _services(request).ingest
+
+
+def _planner(request: Request) -> Planner:
+    return _services(request).planner
 
 
 def _hub(request: Request) -> LiveHub:
@@ -55,6 +60,7 @@ def _principal(request: Request) -> Principal:
 Runs = Annotated[RunStore, Depends(_runs)]
 Reading = Annotated[Database, Depends(_database)]
 Recording = Annotated[Ingest, Depends(_ingest)]
+Planning = Annotated[Planner, Depends(_planner)]
 Live = Annotated[LiveHub, Depends(_hub)]
 Tokens = Annotated[TokenStore, Depends(_tokens)]
 Supervisor = Annotated[RunSupervisor, Depends(_supervisor)]

@@ -15,6 +15,10 @@ class ConflictError(Exception):
         self.code = code
 
 
+class BusyError(Exception):
+    """Too much waits already; the caller should try again in a moment."""
+
+
 class InvalidError(Exception):
     """What was sent is well formed and wrong. Each entry of `errors` is (JSON pointer, sentence)."""
 

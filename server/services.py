@@ -12,6 +12,7 @@ from server.database.migrate import prepare_database
 from server.database.writer import Writer
 from server.ingest.service import Ingest
 from server.live.hub import LiveHub
+from server.planning.service import Planner
 from server.runs import queries
 from server.runs.schemas import RunSummary
 from server.runs.service import RunStore
@@ -31,6 +32,7 @@ class Services:
     hub: LiveHub
     runs: RunStore
     ingest: Ingest
+    planner: Planner
     tokens: TokenStore
     supervisor: RunSupervisor
 
@@ -76,6 +78,7 @@ def build_services(settings: Settings, make_supervisor: MakeSupervisor | None) -
         hub=hub,
         runs=runs,
         ingest=Ingest(writer, hub),
+        planner=Planner(database),
         tokens=TokenStore(database, writer, settings.token_path),
         supervisor=make_supervisor(runs) if make_supervisor else NoSupervisor(),
     )

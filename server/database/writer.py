@@ -18,14 +18,12 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine
 
+from server.errors import BusyError
+
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 _MAX_GROUP = 256
-
-
-class WriterBusyError(Exception):
-    """The queue is full; the caller should try again in a moment."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -65,12 +63,12 @@ class Writer:
         self._thread.join()
 
     def submit(self, work: Work[T]) -> Future[T]:
-        """Queue the work. Raises WriterBusyError when the queue is full."""
+        """Queue the work. Raises BusyError when the queue is full."""
         future: Future[T] = Future()
         try:
             self._queue.put_nowait(_Job(work=work, future=future))
         except queue.Full:
-            raise WriterBusyError(f"{self._queue.maxsize} writes are waiting") from None
+            raise BusyError(f"{self._queue.maxsize} writes are waiting") from None
         return future
 
     def run(self, work: Work[T]) -> T:

@@ -13,8 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from server.database.writer import WriterBusyError
-from server.errors import ConflictError, InvalidError, NotFoundError
+from server.errors import BusyError, ConflictError, InvalidError, NotFoundError
 from server.http.pointers import field_problems
 from trainer.contracts.text_model import TextModel
 
@@ -85,7 +84,7 @@ def install(app: FastAPI) -> None:
         NotFoundError,
         ConflictError,
         InvalidError,
-        WriterBusyError,
+        BusyError,
         Exception,
     ):
         app.add_exception_handler(kind, answer)
@@ -110,8 +109,8 @@ def _as_problem(error: Exception) -> ProblemError:
             return ProblemError(404, "not-found", str(error))
         case ConflictError():
             return ProblemError(409, error.code, str(error))
-        case WriterBusyError():
-            return ProblemError(429, "busy", f"Too many writes at once: {error}.", headers={"Retry-After": "1"})
+        case BusyError():
+            return ProblemError(429, "busy", f"{error}; try again.", headers={"Retry-After": "1"})
     # The traceback is logged by the server; the answer tells nothing of the inside.
     return ProblemError(500, "internal", "The server failed to answer; its log says why.")
 

@@ -10,12 +10,11 @@ from orchestrator.contracts.run_spec import RunSpec
 from orchestrator.contracts.run_state import RunState
 from server.auth.access import Access, requires
 from server.dependencies import Reading, Runs, Supervisor
-from server.errors import InvalidError
 from server.http.guarded_route import GuardedRoute
-from server.http.pointers import pointer
 from server.http.problems import FieldProblem, ProblemError
 from server.runs import queries
 from server.runs.cursor import decode_cursor, encode_cursor
+from server.runs.machine_check import check_on_this_machine
 from server.runs.queries import RunFilter
 from server.runs.schemas import CancelRequest, Run, RunPage
 
@@ -26,7 +25,7 @@ router = APIRouter(prefix="/api/v1/runs", tags=["runs"], route_class=GuardedRout
 @requires(Access.ADMIN)
 def create_run(spec: RunSpec, runs: Runs, database: Reading, supervisor: Supervisor, response: Response) -> Run:
     """Submit a run. It is checked as far as this machine can, and then waits in the queue."""
-    _check_on_this_machine(spec)
+    check_on_this_machine(spec)
     run_id = runs.create(spec)
     supervisor.wake()
     response.headers["Location"] = f"/api/v1/runs/{run_id}"
@@ -87,15 +86,6 @@ def cancel_run(
     supervisor.wake()
     with database.read() as connection:
         return queries.run_detail(connection, run_id)
-
-
-def _check_on_this_machine(spec: RunSpec) -> None:
-    # It brings the task library along, which the start of the server must not wait for.
-    from orchestrator.preflight import preflight
-
-    found = preflight(spec)
-    if found:
-        raise InvalidError([(pointer(field.split(".")), message) for field, message in found])
 
 
 def _tag(text: str) -> tuple[str, str | None]:

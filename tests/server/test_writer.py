@@ -9,7 +9,8 @@ import pytest
 from sqlalchemy import Column, Integer, MetaData, Table, insert, select
 
 from server.database.engine import Database
-from server.database.writer import Transaction, Work, Writer, WriterBusyError
+from server.database.writer import Transaction, Work, Writer
+from server.errors import BusyError
 from tests.server.live_server import LiveServer
 
 numbers = Table("numbers", MetaData(), Column("value", Integer, primary_key=True))
@@ -79,7 +80,7 @@ def test_one_that_fails_in_a_group_is_undone_alone(database: Database, writer: W
 def test_a_full_queue_is_said_so(writer: Writer) -> None:
     release, _ = held(writer)
     futures = [writer.submit(add(value)) for value in range(3)]
-    with pytest.raises(WriterBusyError, match="3 writes"):
+    with pytest.raises(BusyError, match="3 writes"):
         writer.submit(add(9))
     release.set()
     assert [future.result() for future in futures] == [0, 1, 2]
@@ -112,7 +113,7 @@ def test_a_call_after_a_commit_that_fails_harms_nobody(
 @pytest.mark.stack
 def test_a_busy_server_asks_to_come_again(sqlite_server: LiveServer, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_arguments: object) -> None:
-        raise WriterBusyError("2000 writes are waiting")
+        raise BusyError("2000 writes are waiting")
 
     monkeypatch.setattr(sqlite_server.services.writer, "submit", refuse)
     answer = sqlite_server.http.post("/api/v1/login-links")

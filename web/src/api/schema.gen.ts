@@ -64,6 +64,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Plan Run
+         * @description The steps that a run would have: sizes, learning rate, micro-batches, idle time. Nothing is started or stored.
+         *
+         *     A spec that cannot work is a 422 that names the fields, as when it is submitted.
+         */
+        post: operations["planRun"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs": {
         parameters: {
             query?: never;
@@ -590,6 +612,19 @@ export interface components {
             total: string;
         };
         /**
+         * ConstantLengths
+         * @description Every sample has as many tokens.
+         */
+        ConstantLengths: {
+            /** Num Tokens */
+            num_tokens: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "constant";
+        };
+        /**
          * CostSource
          * @description What predicts the time of a micro-batch.
          * @enum {string}
@@ -844,6 +879,22 @@ export interface components {
             /** Tokens Per S */
             tokens_per_s: number | ("NaN" | "Infinity" | "-Infinity") | null;
         };
+        /**
+         * ListedLengths
+         * @description Lengths that are known, e.g. from a file. Drawn from at random, by the run's seed.
+         */
+        ListedLengths: {
+            /**
+             * Num Tokens
+             * @description Tokens of samples, prompt and response together.
+             */
+            num_tokens: number[];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "list";
+        };
         /** @description One event of the live stream, told apart by its name. */
         LiveEvent: components["schemas"]["RunEvent"] | components["schemas"]["StepsEvent"] | components["schemas"]["ResyncEvent"];
         /**
@@ -861,6 +912,28 @@ export interface components {
              * @description Relative to the server's address: `/login?code=…`.
              */
             url: string;
+        };
+        /**
+         * LognormalLengths
+         * @description A declared distribution. Longer draws are cut at the longest sample that the spec allows.
+         */
+        LognormalLengths: {
+            /**
+             * Mean
+             * @description Mean of the lengths, in tokens.
+             */
+            mean: number;
+            /**
+             * Sigma
+             * @description Standard deviation of their logarithm.
+             * @default 0.8
+             */
+            sigma: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "lognormal";
         };
         /**
          * LossAggregation
@@ -1094,6 +1167,113 @@ export interface components {
          * @enum {string}
          */
         Phase: "warm_start" | "rl";
+        /**
+         * PlanMaxima
+         * @description What decides over memory, over the steps that were scheduled.
+         */
+        PlanMaxima: {
+            /** Max Global Batch Size */
+            max_global_batch_size: number;
+            /**
+             * Max Micro Batch Logits Bytes
+             * @description Largest logits of a micro-batch on one rank, in fp32: tokens × vocabulary / tp × 4; None: vocabulary unknown.
+             */
+            max_micro_batch_logits_bytes: number | null;
+            /** Max Micro Batch Tokens */
+            max_micro_batch_tokens: number;
+            /** Max Num Microbatches */
+            max_num_microbatches: number;
+            /**
+             * Max Sample Tokens
+             * @description Longest sample that the spec allows.
+             */
+            max_sample_tokens: number;
+        };
+        /**
+         * PlanRequest
+         * @description Which plan is wanted.
+         */
+        PlanRequest: {
+            /**
+             * Kept Frac
+             * @description Share of each iteration's rollouts that the filter is expected to leave.
+             * @default 1
+             */
+            kept_frac: number;
+            /**
+             * Lengths
+             * @description None: half of the longest sample that the spec allows on average, lognormal with sigma 0.5.
+             */
+            lengths?: (components["schemas"]["ListedLengths"] | components["schemas"]["RunLengths"] | components["schemas"]["LognormalLengths"] | components["schemas"]["ConstantLengths"]) | null;
+            /**
+             * Max Scheduled Steps
+             * @description So many steps, spread over the run, are cut into micro-batches; sizes and LR are told for every step.
+             * @default 64
+             */
+            max_scheduled_steps: number;
+            spec: components["schemas"]["RunSpec"];
+        };
+        /**
+         * PlannedGeometry
+         * @description One step, scheduled with the lengths that were assumed.
+         */
+        PlannedGeometry: {
+            /** Idle Bound Frac */
+            idle_bound_frac: number;
+            /** Max Micro Batch Tokens */
+            max_micro_batch_tokens: number;
+            /** Num Dummies */
+            num_dummies: number;
+            /**
+             * Num Microbatches
+             * @description Of each rank, dummies included.
+             */
+            num_microbatches: number;
+            /** Num Over Cap */
+            num_over_cap: number;
+            /** Num Tokens */
+            num_tokens: number;
+            /** Padding Frac */
+            padding_frac: number;
+            /** Predicted Idle Frac */
+            predicted_idle_frac: number;
+            /**
+             * Real Micro Batches
+             * @description By dp_rank, dummies left out.
+             */
+            real_micro_batches: number[];
+        };
+        /**
+         * PlannedStep
+         * @description One step of reinforcement.
+         */
+        PlannedStep: {
+            /** @description None: sizes and LR only. */
+            geometry: components["schemas"]["PlannedGeometry"] | null;
+            /**
+             * Global Batch Size
+             * @description Samples; as many as rollouts, as long as a rollout gives one sample.
+             */
+            global_batch_size: number;
+            /** Iteration */
+            iteration: number;
+            /**
+             * Lr
+             * @description That the step uses.
+             */
+            lr: number;
+            /** Lr Position After */
+            lr_position_after: number;
+            /** Lr Position Before */
+            lr_position_before: number;
+            /** Num Rollouts */
+            num_rollouts: number;
+            /**
+             * Step
+             * @description Counts from 0 at the first step of reinforcement: how long a warm start lasts is only known when it ends.
+             */
+            step: number;
+        };
         /**
          * Problem
          * @description Why a request was not served (RFC 9457).
@@ -1432,6 +1612,22 @@ export interface components {
             next_after: number | null;
         };
         /**
+         * RunLengths
+         * @description The lengths that an earlier run's samples had.
+         */
+        RunLengths: {
+            /**
+             * Run
+             * @description Its id, or the name of the newest run of that name.
+             */
+            run: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "run";
+        };
+        /**
          * RunPage
          * @description A page of runs, newest first.
          */
@@ -1452,6 +1648,54 @@ export interface components {
              * @description Runs that match the filter.
              */
             total: number;
+        };
+        /**
+         * RunPlan
+         * @description The geometry that the run would have.
+         */
+        RunPlan: {
+            /**
+             * Assumptions
+             * @description What was taken for granted, a sentence each: lengths, kept_frac, sizes that only measurement can give.
+             */
+            assumptions: string[];
+            /** Dp */
+            dp: number;
+            lr_unit: components["schemas"]["LrUnit"];
+            maxima: components["schemas"]["PlanMaxima"];
+            /** Mean Idle Bound Frac */
+            mean_idle_bound_frac: number;
+            /** Mean Predicted Idle Frac */
+            mean_predicted_idle_frac: number;
+            /**
+             * Num Dropped
+             * @description Rollouts that `remainder: drop` would leave untrained over the whole run.
+             */
+            num_dropped: number;
+            /** Num Samples */
+            num_samples: number;
+            /**
+             * Num Steps
+             * @description Of the whole run.
+             */
+            num_steps: number;
+            /**
+             * Num Tokens Expected
+             * @description Samples × mean length.
+             */
+            num_tokens_expected: number;
+            /** @default rl */
+            phase: components["schemas"]["Phase"];
+            /**
+             * Steps
+             * @description Every step, or the first `MAX_PLANNED_STEPS` of them.
+             */
+            steps: components["schemas"]["PlannedStep"][];
+            /**
+             * Warnings
+             * @description What is possible and probably not meant, a sentence each, with the field to change.
+             */
+            warnings: string[];
         };
         /**
          * RunSpec
@@ -2424,6 +2668,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["MetricHistory"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    planRun: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PlanRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunPlan"];
                 };
             };
             /** @description A problem (RFC 9457) */

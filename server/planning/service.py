@@ -1,0 +1,59 @@
+"""Answers plans and what-ifs, a few at a time: they compute, and the server has other things to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import anyio
+import anyio.to_thread
+
+from orchestrator.contracts.plan import PlanRequest, RunLengths, RunPlan
+from server.database.engine import Database
+from server.errors import BusyError, InvalidError, NotFoundError
+from server.http.pointers import pointer
+from server.planning.stored_lengths import stored_lengths
+from server.runs import queries as run_queries
+from server.runs.machine_check import check_on_this_machine
+from trainer.contracts.text_model import FieldError
+
+T = TypeVar("T")
+
+_MAX_AT_ONCE = 2
+_MAX_WAITING = 20
+
+
+class Planner:
+    """What the planning endpoints call. Starts nothing and changes nothing."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._limiter = anyio.CapacityLimiter(_MAX_AT_ONCE)
+
+    async def plan(self, request: PlanRequest) -> RunPlan:
+        """Foresee a run. Raises InvalidError where it cannot work, BusyError when too many wait."""
+        return await self._compute(lambda: self._plan(request))
+
+    async def _compute(self, work: Callable[[], T]) -> T:
+        if self._limiter.statistics().tasks_waiting >= _MAX_WAITING:
+            raise BusyError(f"{_MAX_WAITING} plans are waiting")
+        return await anyio.to_thread.run_sync(work, limiter=self._limiter)
+
+    def _plan(self, request: PlanRequest) -> RunPlan:
+        # NumPy and the scheduler are not needed to start a server.
+        from orchestrator.planning.plan import plan_run
+
+        check_on_this_machine(request.spec, within=("spec",))
+        lengths = self._lengths_of(request.lengths.run) if isinstance(request.lengths, RunLengths) else None
+        try:
+            return plan_run(request, run_lengths=lengths)
+        except FieldError as error:
+            raise InvalidError([(pointer(field.split(".")), str(error)) for field in error.fields]) from None
+
+    def _lengths_of(self, run: str) -> list[int]:
+        with self._database.read() as connection:
+            try:
+                key = run_queries.run_key(connection, run)
+            except NotFoundError as error:
+                raise InvalidError([("/lengths/run", str(error))]) from None
+            return stored_lengths(connection, key)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
+from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt
 
 from orchestrator.contracts.messages import Fraction01, Phase
 from orchestrator.contracts.run_spec import RunSpec
@@ -16,13 +16,15 @@ from trainer.contracts.text_model import Name, TextModel
 
 MAX_LENGTHS = 1_000_000
 """Most lengths of one request; more say nothing new of a distribution."""
+Length: TypeAlias = Annotated[int, Field(ge=1, le=2**40)]
+"""Tokens of a sample; far more than any model takes, and few enough to add many up."""
 
 
 class ListedLengths(TextModel):
     """Lengths that are known, e.g. from a file. Drawn from at random, by the run's seed."""
 
     type: Literal["list"]
-    num_tokens: Annotated[tuple[PositiveInt, ...], Field(min_length=1, max_length=MAX_LENGTHS)]
+    num_tokens: Annotated[tuple[Length, ...], Field(min_length=1, max_length=MAX_LENGTHS)]
     """Tokens of samples, prompt and response together."""
 
 
@@ -38,9 +40,9 @@ class LognormalLengths(TextModel):
     """A declared distribution. Longer draws are cut at the longest sample that the spec allows."""
 
     type: Literal["lognormal"]
-    mean: PositiveFloat
+    mean: Annotated[float, Field(ge=1.0, le=2**40)]
     """Mean of the lengths, in tokens."""
-    sigma: NonNegativeFloat = 0.8
+    sigma: Annotated[float, Field(ge=0.0, le=5.0)] = 0.8
     """Standard deviation of their logarithm."""
 
 
@@ -48,7 +50,7 @@ class ConstantLengths(TextModel):
     """Every sample has as many tokens."""
 
     type: Literal["constant"]
-    num_tokens: PositiveInt
+    num_tokens: Length
 
 
 Lengths: TypeAlias = Annotated[

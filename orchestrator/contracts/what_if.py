@@ -5,27 +5,31 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Annotated, Self, TypeAlias
 
-from pydantic import NonNegativeFloat, NonNegativeInt, PositiveInt, model_validator
+from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt, model_validator
 
 from orchestrator.contracts.messages import Fraction01
 from orchestrator.contracts.schedule_spec import Balance, Barrier, Packer
 from trainer.contracts.text_model import FieldError, TextModel
 
 
+AxisSize: TypeAlias = Annotated[int, Field(ge=1, le=65_536)]
+CapSize: TypeAlias = Annotated[int, Field(ge=1, le=2**40)]
+
+
 class WhatIfRequest(TextModel):
     """What shall be different; everything that is not given stays as it ran."""
 
-    dp: PositiveInt | None = None
-    cp: PositiveInt | None = None
+    dp: AxisSize | None = None
+    cp: AxisSize | None = None
     """Context-parallel ranks share each sample: a micro-batch holds token_cap × cp tokens, at a cp-th of the cost."""
-    pp: PositiveInt | None = None
-    vpp: PositiveInt | None = None
+    pp: AxisSize | None = None
+    vpp: AxisSize | None = None
     """Virtual stages of an interleaved pipeline: micro-batches of a rank are then a multiple of pp."""
-    token_cap: PositiveInt | None = None
+    token_cap: CapSize | None = None
     """Tokens per context-parallel rank."""
-    micro_batch_size: PositiveInt | None = None
+    micro_batch_size: CapSize | None = None
     packer: Packer | None = None
     balance: Balance | None = None
     barrier: Barrier | None = None
@@ -62,7 +66,7 @@ class WhatIfFigures(TextModel):
     predicted_idle_frac: Fraction01
     idle_bound_frac: Fraction01
     makespan: NonNegativeFloat
-    """Predicted cost until the last rank is done, in the cost model's units."""
+    """Predicted cost until the last rank is done, in the cost model's units, the bubble of a pipeline included."""
     predicted_s: NonNegativeFloat | None
     """The same in seconds, scaled by what the step's micro-batches took when it ran; None: nothing was measured."""
 

@@ -26,6 +26,17 @@ def test_sum_is_exact_where_floats_would_round():
     assert "sum to 9/10" in certificate([Fraction(1, 10)] * 9).problem()
 
 
+@given(st.lists(st.fractions(0, 5), max_size=20))
+def test_sum_in_pairs_is_the_plain_sum(weights):
+    assert certificate(weights).total == sum(weights)
+
+
+def test_a_wrong_sum_of_unlike_denominators_is_told_in_few_digits():
+    problem = certificate([Fraction(1, 10**6 + i) for i in range(2000)]).problem()
+    assert problem.startswith("the weights sum to about 0.00199")
+    assert len(problem) < 100
+
+
 def test_step_without_loss_tokens_holds():
     assert certificate([0, 0]).problem() is None
 

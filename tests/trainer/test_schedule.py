@@ -64,6 +64,23 @@ def test_only_micro_batches_of_several_samples_must_keep_the_cap():
     assert plan.step(0).over_cap([2, 2, 9], 4) == 1
 
 
+def test_only_so_many_samples_share_a_micro_batch_where_they_are_counted():
+    plan = factories.schedule([[[0, 1]], [[2]]])
+    arguments = {"lengths": (2, 3, 4), "token_cap": None}
+    assert not dp_schedule_problems(plan, micro_batch_size=2, **arguments)
+    assert dp_schedule_problems(plan, micro_batch_size=1, **arguments) == [
+        "step 0: rank 0, micro-batch 0: 2 samples exceed micro_batch_size=1"
+    ]
+
+
+def test_an_interleaved_pipeline_runs_whole_groups():
+    plan = factories.schedule([[[0], [1]], [[2], []]])
+    arguments = {"lengths": (2, 3, 4), "token_cap": None}
+    assert not dp_schedule_problems(plan, count_multiple=2, **arguments)
+    (problem,) = dp_schedule_problems(plan, count_multiple=4, **arguments)
+    assert problem == "step 0: 2 micro-batches on each rank are not a multiple of 4, the pipeline's group"
+
+
 def test_parallel_fields_must_agree():
     plan = factories.schedule([[[0]], [[1]]])
     with pytest.raises(ValueError, match="per data-parallel rank"):

@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
+_LONGEST_DENOMINATOR = 10**40
+"""Longer ones say nothing to a reader."""
+
 
 class LossAggregation(StrEnum):
     """How the token losses of a step become one number. Every choice is the same for any split into micro-batches."""
@@ -53,7 +56,19 @@ class Certificate:
 
     @property
     def total(self) -> Fraction:
-        return sum(self.weights, start=Fraction(0))
+        """Exact sum of the weights.
+
+        Equal denominators are added as integers and the rest in pairs: a running sum over shuffled samples would carry
+        a common denominator of all rollouts of which it has seen a part, thousands of digits long.
+        """
+        numerators: dict[int, int] = {}
+        for weight in self.weights:
+            numerators[weight.denominator] = numerators.get(weight.denominator, 0) + weight.numerator
+        sums = [Fraction(numerator, denominator) for denominator, numerator in sorted(numerators.items())]
+        while len(sums) > 1:
+            odd = sums[len(sums) // 2 * 2 :]
+            sums = [left + right for left, right in zip(sums[0::2], sums[1::2], strict=False)] + odd
+        return sums[0] if sums else Fraction(0)
 
     @property
     def sha256(self) -> str:
@@ -68,6 +83,11 @@ class Certificate:
         """
         if any(weight < 0 for weight in self.weights):
             return "a weight is negative"
-        if self.loss_aggregation.sums_to_one and self.total not in (0, 1):
-            return f"the weights sum to {self.total}, not to 1"
+        if self.loss_aggregation.sums_to_one and (total := self.total) not in (0, 1):
+            return f"the weights sum to {_shortened(total)}, not to 1"
         return None
+
+
+def _shortened(total: Fraction) -> str:
+    """The sum in words: many unlike denominators make one of more digits than Python would print."""
+    return str(total) if total.denominator < _LONGEST_DENOMINATOR else f"about {float(total):.17g}"

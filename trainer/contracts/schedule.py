@@ -112,16 +112,22 @@ class DpSchedule:
         return first, first + self.num_microbatches[step]
 
 
-def step_schedule_problems(schedule: StepSchedule, *, lengths: Sequence[int], token_cap: int | None) -> list[str]:
+def step_schedule_problems(
+    schedule: StepSchedule,
+    *,
+    lengths: Sequence[int],
+    token_cap: int | None,
+    micro_batch_size: int | None = None,
+    count_multiple: int = 1,
+) -> list[str]:
     """Every invariant that one step breaks, a sentence each; an empty list means that it holds.
 
     lengths: tokens of each sample, by its index within the step.
     token_cap: most tokens of a micro-batch of several samples; None where micro-batches are cut by count.
+    micro_batch_size: most samples of a micro-batch; None where they are cut by tokens.
+    count_multiple: what the micro-batches of a rank must be a multiple of: the group of an interleaved pipeline.
     """
-    problems: list[str] = []
-    counts = {len(rank) for rank in schedule.micro_batches}
-    if len(counts) != 1:
-        problems.append(f"ranks run different numbers of micro-batches: {sorted(counts)}")
+    problems = _count_problems(schedule, count_multiple)
     placed = sorted(i for rank in schedule.micro_batches for micro_batch in rank for i in micro_batch)
     if placed != list(range(len(lengths))):
         problems.append(_misplaced(placed, len(lengths)))
@@ -131,11 +137,23 @@ def step_schedule_problems(schedule: StepSchedule, *, lengths: Sequence[int], to
         problems.append(f"certificate: {problem}")
     if token_cap is not None:
         problems.extend(_cap_problems(schedule, lengths, token_cap))
+    if micro_batch_size is not None:
+        problems.extend(_size_problems(schedule, micro_batch_size))
     return problems
 
 
-def dp_schedule_problems(schedule: DpSchedule, *, lengths: Sequence[int], token_cap: int | None) -> list[str]:
-    """Every invariant that a whole iteration breaks, a sentence each. `lengths` by the iteration's sample index."""
+def dp_schedule_problems(
+    schedule: DpSchedule,
+    *,
+    lengths: Sequence[int],
+    token_cap: int | None,
+    micro_batch_size: int | None = None,
+    count_multiple: int = 1,
+) -> list[str]:
+    """Every invariant that a whole iteration breaks, a sentence each; see `step_schedule_problems`.
+
+    lengths: tokens of each sample, by its index within the iteration.
+    """
     problems: list[str] = []
     num_microbatches = sum(schedule.num_microbatches)
     for rank, (partition, micro_batches) in enumerate(
@@ -157,7 +175,13 @@ def dp_schedule_problems(schedule: DpSchedule, *, lengths: Sequence[int], token_
                 f"step {k} holds {step.global_batch_size} samples, global_batch_sizes says "
                 f"{schedule.global_batch_sizes[k]}"
             )
-        found = step_schedule_problems(step, lengths=[lengths[i] for i in samples], token_cap=token_cap)
+        found = step_schedule_problems(
+            step,
+            lengths=[lengths[i] for i in samples],
+            token_cap=token_cap,
+            micro_batch_size=micro_batch_size,
+            count_multiple=count_multiple,
+        )
         problems.extend(f"step {k}: {problem}" for problem in found)
     return problems
 
@@ -167,6 +191,24 @@ def _misplaced(placed: Sequence[int], num_samples: int) -> str:
     missing = sorted(set(range(num_samples)) - set(placed))
     unknown = sorted(set(placed) - set(range(num_samples)))
     return f"each sample must be placed exactly once: twice {twice}, missing {missing}, unknown {unknown}"
+
+
+def _count_problems(schedule: StepSchedule, count_multiple: int) -> list[str]:
+    counts = sorted({len(rank) for rank in schedule.micro_batches})
+    if len(counts) != 1:
+        return [f"ranks run different numbers of micro-batches: {counts}"]
+    if counts[0] % count_multiple:
+        return [f"{counts[0]} micro-batches on each rank are not a multiple of {count_multiple}, the pipeline's group"]
+    return []
+
+
+def _size_problems(schedule: StepSchedule, micro_batch_size: int) -> list[str]:
+    return [
+        f"rank {rank}, micro-batch {k}: {len(micro_batch)} samples exceed micro_batch_size={micro_batch_size}"
+        for rank, micro_batches in enumerate(schedule.micro_batches)
+        for k, micro_batch in enumerate(micro_batches)
+        if len(micro_batch) > micro_batch_size
+    ]
 
 
 def _cap_problems(schedule: StepSchedule, lengths: Sequence[int], token_cap: int) -> list[str]:

@@ -1,10 +1,14 @@
-"""A proxy between a browser and a server that a test can cut, as a broken network or a dead server does."""
+"""A proxy between a browser and a server that a test can cut, as a broken network or a dead server does, and that can
+keep one kind of request waiting, as a loaded machine does."""
 
 from __future__ import annotations
 
 import contextlib
 import socket
 import threading
+from collections.abc import Callable
+
+_HELD_AT_MOST_S = 60.0
 
 
 class CuttableProxy:
@@ -15,6 +19,8 @@ class CuttableProxy:
         self._listener: socket.socket | None = None
         self._open: set[socket.socket] = set()
         self._lock = threading.Lock()
+        self._held_path: str | None = None
+        self._released = threading.Event()
         self.request_lines: list[str] = []
         self.port = 0
         self.mend()
@@ -42,6 +48,15 @@ class CuttableProxy:
             with contextlib.suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
 
+    def hold(self, path: str) -> None:
+        """Let requests of this path wait until `release`."""
+        self._released.clear()
+        self._held_path = path
+
+    def release(self) -> None:
+        self._held_path = None
+        self._released.set()
+
     def _accept(self, listener: socket.socket) -> None:
         while True:
             try:
@@ -56,17 +71,23 @@ class CuttableProxy:
                 self._open |= {client, server}
             back = threading.Thread(target=_pass_on, args=(server, client), daemon=True)
             back.start()
-            _pass_on(client, server, self.request_lines)
+            _pass_on(client, server, self._on_request)
             back.join()
             with self._lock:
                 self._open -= {client, server}
 
+    def _on_request(self, data: bytes) -> None:
+        line = data.split(b"\r\n", 1)[0].decode(errors="replace")
+        self.request_lines.append(line)
+        if self._held_path is not None and self._held_path in line:
+            self._released.wait(_HELD_AT_MOST_S)
 
-def _pass_on(source: socket.socket, sink: socket.socket, lines: list[str] | None = None) -> None:
+
+def _pass_on(source: socket.socket, sink: socket.socket, on_data: Callable[[bytes], None] | None = None) -> None:
     with contextlib.suppress(OSError):
         while data := source.recv(65_536):
-            if lines is not None:
-                lines.append(data.split(b"\r\n", 1)[0].decode(errors="replace"))
+            if on_data is not None:
+                on_data(data)
             sink.sendall(data)
     with contextlib.suppress(OSError):
         sink.shutdown(socket.SHUT_RDWR)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.server.live_server import LiveServer
-from tests.web.browser import watched_context
+from tests.web.browser import Watched, watched_context
 from tests.web.conftest import login_url
 from tests.web.cuttable_proxy import CuttableProxy
 from tests.web.recorded_run import record, step_lengths
@@ -63,3 +63,39 @@ def test_a_break_is_told_and_mended_without_a_reload(
         expect(cells.nth(4)).to_have_text(str(len(step_lengths(37))))
         expect(page.get_by_text("Caught up: 37 steps")).to_be_visible()
         assert page.evaluate("window.isSamePage")
+
+
+def open_pages(server: LiveServer, proxy: CuttableProxy, watched: Watched, paths: Sequence[str]) -> list[Page]:
+    """A tab for each path, in a browser that signed in by the first of them."""
+    pages = [watched.open() for _ in paths]
+    pages[0].goto(login_url(server, proxy.url))
+    for page, path in zip(pages, paths, strict=True):
+        page.goto(proxy.url + path)
+    return pages
+
+
+def test_what_happens_before_the_stream_opens_is_not_missed(
+    server: LiveServer, proxy: CuttableProxy, browser: Browser
+) -> None:
+    run = server.launch(name="goes on")
+    record(server, run, range(5))
+    proxy.hold("/api/v1/events")
+    with watched_context(browser, viewport={"width": 1600, "height": 1000}) as watched:
+        runs, overview, schedule = open_pages(
+            server, proxy, watched, ["/", f"/runs/{run.id}", f"/runs/{run.id}/schedule"]
+        )
+        expect(runs.get_by_role("row")).to_have_count(2)
+        expect(overview.get_by_text("Steps 0 to 4", exact=True)).to_be_visible()
+        expect(schedule.get_by_role("heading", name="Step 4")).to_be_visible()
+        server.submit(name="made meanwhile")
+        record(server, run, range(5, 9))
+        proxy.release()
+        expect(runs.get_by_role("row")).to_have_count(3)
+        expect(runs.get_by_role("row").filter(has_text="goes on")).to_contain_text(f"{len(step_lengths(8))}")
+        expect(overview.get_by_text("Steps 0 to 8", exact=True)).to_be_visible()
+        expect(schedule.get_by_role("heading", name="Step 8")).to_be_visible()
+        # And from here on the stream tells.
+        record(server, run, [9])
+        expect(overview.get_by_text("Steps 0 to 9", exact=True)).to_be_visible()
+        expect(schedule.get_by_role("heading", name="Step 9")).to_be_visible()
+        assert watched.errors == []

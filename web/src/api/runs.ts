@@ -1,5 +1,6 @@
 /** Runs: the list, one run, and what can be done to it. */
 import { infiniteQueryOptions, queryOptions, useMutation, useQueryClient } from "@tanstack/react-query";
+import { askAgain } from "./ask-again";
 import { client, dataOf } from "./client";
 import { patchRun } from "./run-cache";
 import type { CancelMode, RunSpec, RunState } from "./types";
@@ -52,7 +53,12 @@ export function useCancelRun(runId: string) {
           body: { mode },
         }),
       ),
-    onSuccess: (run) => patchRun(queryClient, run),
+    onSuccess: (run) => {
+      patchRun(queryClient, run);
+      // The stream may have told more while this answer was on its way.
+      askAgain(queryClient, { queryKey: ["run", run.id] });
+      askAgain(queryClient, { queryKey: ["runs"] });
+    },
   });
 }
 
@@ -62,8 +68,9 @@ export function useCreateRun() {
   return useMutation({
     mutationFn: async (spec: unknown) => dataOf(await client.POST("/api/v1/runs", { body: spec as RunSpec })),
     onSuccess: (run) => {
-      queryClient.setQueryData(["run", run.id], run);
-      queryClient.invalidateQueries({ queryKey: ["runs"] });
+      // Shown at once, and asked again by the page that shows it: the run may have begun by now.
+      queryClient.setQueryData(["run", run.id], run, { updatedAt: 1 });
+      askAgain(queryClient, { queryKey: ["runs"] });
     },
   });
 }

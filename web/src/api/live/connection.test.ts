@@ -2,7 +2,13 @@ import { expect, test } from "vitest";
 import { connectionAt } from "./connection";
 import type { StreamStatus } from "./messages";
 
-const BROKEN: StreamStatus = { type: "status", isOpen: false, since: 100_000, retryAt: 113_400 };
+const BROKEN: StreamStatus = {
+  type: "status",
+  isOpen: false,
+  since: 100_000,
+  retryAt: 113_400,
+  unbrokenSince: 1,
+};
 
 test("a break of two seconds is not worth a word", () => {
   expect(connectionAt(BROKEN, 102_000)).toEqual({ kind: "live" });

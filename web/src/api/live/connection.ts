@@ -21,7 +21,13 @@ export function connectionAt(status: StreamStatus, now: number): Connection {
   return { kind: "stale", since: new Date(status.since), retryInS };
 }
 
-let status: StreamStatus = { type: "status", isOpen: false, since: Date.now(), retryAt: null };
+let status: StreamStatus = {
+  type: "status",
+  isOpen: false,
+  since: Date.now(),
+  retryAt: null,
+  unbrokenSince: null,
+};
 const listeners = new Set<() => void>();
 
 export function setStreamStatus(next: StreamStatus): void {

@@ -37,12 +37,13 @@ class FakeSource implements Source {
   }
 }
 
-function startStream(lastId: string | null = null) {
+function startStream(lastId: string | null = null, unbrokenSince: number | null = null) {
   const sources: FakeSource[] = [];
   const messages: FromHolder[] = [];
   const stream = new EventStream({
     url: "/events",
     lastId,
+    unbrokenSince,
     emit: (message) => messages.push(message),
     open: (url) => {
       const source = new FakeSource(url);
@@ -89,14 +90,29 @@ test("a source that ended is opened again after the last event", () => {
   expect(sources.map((source) => source.url)).toEqual(["/events", "/events?cursor=e%2F7"]);
 });
 
-test("a break before the first event asks for everything anew", () => {
-  const { newest, messages } = startStream();
+test("a break after an event is mended without a gap", () => {
+  const { stream, newest } = startStream();
   newest().open();
+  newest().send("run", "e-7", "{}");
+  vi.advanceTimersByTime(5000);
   newest().fail(2);
   vi.advanceTimersByTime(1000);
   newest().open();
-  expect(messages).toContainEqual({ type: "event", name: "resync", id: "", data: "{}" });
+  expect(stream.status).toMatchObject({ isOpen: true, unbrokenSince: 1_000_000 });
 });
+
+test.each([0, 2])(
+  "a break before the first event is a gap, whoever mends it (readyState %d)",
+  (readyState) => {
+    const { stream, newest } = startStream();
+    newest().open();
+    vi.advanceTimersByTime(5000);
+    newest().fail(readyState);
+    vi.advanceTimersByTime(1000);
+    newest().open();
+    expect(stream.status).toMatchObject({ isOpen: true, unbrokenSince: 1_006_000 });
+  },
+);
 
 test("tries grow apart, and are told", () => {
   const { stream, newest } = startStream();
@@ -130,6 +146,8 @@ test("a try on demand does not wait", () => {
 });
 
 test("a new holder goes on where the old one stopped", () => {
-  const { newest } = startStream("e-41");
+  const { stream, newest } = startStream("e-41", 700_000);
   expect(newest().url).toBe("/events?cursor=e-41");
+  newest().open();
+  expect(stream.status.unbrokenSince).toBe(700_000);
 });

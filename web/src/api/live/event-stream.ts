@@ -3,7 +3,7 @@
  * A browser reconnects by itself with Last-Event-ID, but ends for good on an answer that is no stream (a restart behind
  * a proxy, 401, 503). Then a new source is opened with ?cursor=, after a delay that grows.
  */
-import type { FromHolder, StreamEventName } from "./messages";
+import type { FromHolder, StreamEventName, StreamStatus } from "./messages";
 
 const EVENT_NAMES: readonly StreamEventName[] = ["run", "steps", "resync"];
 const FIRST_RETRY_MS = 1000;
@@ -25,16 +25,16 @@ export class EventStream {
   #timer: ReturnType<typeof setTimeout> | null = null;
   #retryMs = FIRST_RETRY_MS;
   #lastId: string | null;
-  #wasOpen = false;
-  #status: Extract<FromHolder, { type: "status" }>;
+  #status: StreamStatus;
   readonly #open: (url: string) => Source;
   readonly #url: string;
   readonly #emit: (message: FromHolder) => void;
 
   constructor(given: {
     url: string;
-    /** Where an earlier holder of the stream stopped. */
+    /** Where an earlier holder of the stream stopped, and since when it had missed nothing. */
     lastId?: string | null;
+    unbrokenSince?: number | null;
     emit: (message: FromHolder) => void;
     open?: (url: string) => Source;
   }) {
@@ -42,11 +42,12 @@ export class EventStream {
     this.#lastId = given.lastId ?? null;
     this.#emit = given.emit;
     this.#open = given.open ?? ((url) => new EventSource(url));
-    this.#status = { type: "status", isOpen: false, since: Date.now(), retryAt: null };
+    const unbrokenSince = given.unbrokenSince ?? null;
+    this.#status = { type: "status", isOpen: false, since: Date.now(), retryAt: null, unbrokenSince };
     this.#connect();
   }
 
-  get status(): Extract<FromHolder, { type: "status" }> {
+  get status(): StreamStatus {
     return this.#status;
   }
 
@@ -66,8 +67,8 @@ export class EventStream {
     const cursor = this.#lastId === null ? "" : `?cursor=${encodeURIComponent(this.#lastId)}`;
     const source = this.#open(this.#url + cursor);
     this.#source = source;
-    this.#setStatus(this.#status.isOpen, null);
-    source.onopen = () => this.#onOpen(cursor === "");
+    this.#setStatus({ isOpen: this.#status.isOpen, retryAt: null });
+    source.onopen = () => this.#onOpen();
     source.onerror = () => this.#onError(source);
     for (const name of EVENT_NAMES) {
       source.addEventListener(name, (event) => {
@@ -77,28 +78,27 @@ export class EventStream {
     }
   }
 
-  #onOpen(isWithoutCursor: boolean): void {
+  #onOpen(): void {
     this.#retryMs = FIRST_RETRY_MS;
-    // The break came before the first event: nobody can tell what was missed.
-    if (isWithoutCursor && this.#wasOpen) this.#emit({ type: "event", name: "resync", id: "", data: "{}" });
-    this.#wasOpen = true;
-    this.#setStatus(true, null);
+    // Before the first event there is no id to resume from: nobody can tell what was missed.
+    const isResumed = this.#lastId !== null && this.#status.unbrokenSince !== null;
+    this.#setStatus({ isOpen: true, retryAt: null, ...(!isResumed && { unbrokenSince: Date.now() }) });
   }
 
   #onError(source: Source): void {
     if (source !== this.#source) return;
     if (source.readyState !== CLOSED) {
-      this.#setStatus(false, null);
+      this.#setStatus({ isOpen: false, retryAt: null });
       return;
     }
     this.#timer = setTimeout(() => this.#connect(), this.#retryMs);
-    this.#setStatus(false, Date.now() + this.#retryMs);
+    this.#setStatus({ isOpen: false, retryAt: Date.now() + this.#retryMs });
     this.#retryMs = Math.min(this.#retryMs * 2, LAST_RETRY_MS);
   }
 
-  #setStatus(isOpen: boolean, retryAt: number | null): void {
-    const since = isOpen === this.#status.isOpen ? this.#status.since : Date.now();
-    this.#status = { type: "status", isOpen, since, retryAt };
+  #setStatus(change: Pick<StreamStatus, "isOpen" | "retryAt"> & Partial<StreamStatus>): void {
+    const since = change.isOpen === this.#status.isOpen ? this.#status.since : Date.now();
+    this.#status = { ...this.#status, since, ...change };
     this.#emit(this.#status);
   }
 }

@@ -23,6 +23,8 @@ function broadcast(message: FromHolder): void {
     if (data.type === "hello") {
       ports.add(port);
       port.postMessage(stream.status);
+      // A tab that opens while a try is waited for: it may just have logged in.
+      if (stream.status.retryAt !== null) stream.retry();
     }
   };
 };

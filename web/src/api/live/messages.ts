@@ -18,6 +18,14 @@ export interface StreamStatus {
   since: number;
   /** When the next try begins, in ms since 1970; null while open or while a try is under way. */
   retryAt: number | null;
+  /** Since when nothing was missed, in ms since 1970, through breaks that were mended by a cursor; null: never open.
+   * Another value than before: what happened in between is not told. */
+  unbrokenSince: number | null;
+}
+
+/** From the transport itself: this tab heard nothing for a while, whatever the status says next. */
+export interface TabWasAway {
+  type: "away";
 }
 
 export type FromHolder = StreamEvent | StreamStatus;

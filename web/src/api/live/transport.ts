@@ -1,16 +1,21 @@
-/** How a tab takes part in the browser's one stream: by a SharedWorker, by a leading tab, or by a stream of its own. */
+/** How a tab takes part in the browser's one stream: by a SharedWorker, by a leading tab, or by a stream of its own.
+ *
+ * A tab is told the status first, then every event after it. Where it may have missed some it says `away` to its own
+ * receiver; the status that follows counts as the first one.
+ */
 import { EventStream } from "./event-stream";
-import type { FromHolder, FromTab } from "./messages";
+import type { FromHolder, FromTab, TabWasAway } from "./messages";
 
 const EVENTS_URL = "/api/v1/events";
 const NAME = "swell-live";
+const AWAY: TabWasAway = { type: "away" };
 
 export interface Transport {
   retry(): void;
   close(): void;
 }
 
-export type Receive = (message: FromHolder) => void;
+export type Receive = (message: FromHolder | TabWasAway) => void;
 
 /** Joins by the best means that this browser has. */
 export function openTransport(receive: Receive): Transport {
@@ -26,30 +31,37 @@ export function openTransport(receive: Receive): Transport {
 }
 
 function joinWorker(receive: Receive): Transport {
-  const worker = new SharedWorker(new URL("./live-worker.ts", import.meta.url), {
-    type: "module",
-    name: NAME,
-  });
-  const say = (message: FromTab) => worker.port.postMessage(message);
-  worker.port.onmessage = ({ data }: MessageEvent<FromHolder>) => receive(data);
-  const hello = () => say({ type: "hello" });
-  const bye = () => say({ type: "bye" });
-  // A page that leaves may come back from the browser's cache, with the same worker port.
-  addEventListener("pagehide", bye);
-  addEventListener("pageshow", hello);
-  hello();
   let own: EventStream | null = null;
-  worker.onerror = () => {
-    own ??= new EventStream({ url: EVENTS_URL, emit: receive });
+  const connect = () => {
+    const worker = new SharedWorker(new URL("./live-worker.ts", import.meta.url), {
+      type: "module",
+      name: NAME,
+    });
+    worker.port.onmessage = ({ data }: MessageEvent<FromHolder>) => receive(data);
+    worker.onerror = () => {
+      own ??= new EventStream({ url: EVENTS_URL, emit: receive });
+    };
+    return worker.port;
   };
+  let port = connect();
+  const say = (message: FromTab) => port.postMessage(message);
+  const leave = () => {
+    say({ type: "bye" });
+    port.close();
+  };
+  const stopReturns = onReturn(leave, () => {
+    receive(AWAY);
+    // The worker may have ended while its last page lay in the browser's cache.
+    port = connect();
+    say({ type: "hello" });
+  });
+  say({ type: "hello" });
   return {
     retry: () => (own ? own.retry() : say({ type: "retry" })),
     close: () => {
       own?.close();
-      removeEventListener("pagehide", bye);
-      removeEventListener("pageshow", hello);
-      bye();
-      worker.port.close();
+      stopReturns();
+      leave();
     },
   };
 }
@@ -60,9 +72,11 @@ function joinLeader(receive: Receive): Transport {
   const channel = new BroadcastChannel(NAME);
   const abort = new AbortController();
   let lastId: string | null = null;
+  let unbrokenSince: number | null = null;
   let stream: EventStream | null = null;
   const take = (message: FromHolder) => {
-    if (message.type === "event" && message.id !== "") lastId = message.id;
+    if (message.type === "status") unbrokenSince = message.unbrokenSince;
+    else if (message.id !== "") lastId = message.id;
     receive(message);
   };
   channel.onmessage = ({ data }: MessageEvent<FromHolder | FromTab>) => {
@@ -75,17 +89,41 @@ function joinLeader(receive: Receive): Transport {
       take(message);
       channel.postMessage(message);
     };
-    stream = new EventStream({ url: EVENTS_URL, lastId, emit });
+    stream = new EventStream({ url: EVENTS_URL, lastId, unbrokenSince, emit });
     return new Promise<void>((resolve) => abort.signal.addEventListener("abort", () => resolve()));
   };
   navigator.locks.request(NAME, { signal: abort.signal }, lead).catch(() => {});
-  channel.postMessage({ type: "hello" } satisfies FromTab);
+  const hello = () => channel.postMessage({ type: "hello" } satisfies FromTab);
+  const stopReturns = onReturn(
+    () => {},
+    () => {
+      lastId = null;
+      receive(AWAY);
+      if (stream) receive(stream.status);
+      else hello();
+    },
+  );
+  hello();
   return {
     retry: () => (stream ? stream.retry() : channel.postMessage({ type: "retry" } satisfies FromTab)),
     close: () => {
+      stopReturns();
       abort.abort();
       stream?.close();
       channel.close();
     },
+  };
+}
+
+/** A page that leaves may come back from the browser's cache as it was, after minutes. */
+function onReturn(leave: () => void, comeBack: () => void): () => void {
+  const onShow = (event: PageTransitionEvent) => {
+    if (event.persisted) comeBack();
+  };
+  addEventListener("pagehide", leave);
+  addEventListener("pageshow", onShow);
+  return () => {
+    removeEventListener("pagehide", leave);
+    removeEventListener("pageshow", onShow);
   };
 }

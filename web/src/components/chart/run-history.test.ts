@@ -206,3 +206,53 @@ test("an answer to an older range changes nothing", async () => {
   await vi.advanceTimersByTimeAsync(0);
   expect(track.columns.step).toEqual([5, 6]);
 });
+
+test("a reload asks for what was asked before, and once for what was not", async () => {
+  const { asked, fetch } = fakeServer();
+  const history = new RunHistory("r", { x: "step", range: null }, fetch);
+  history.want(LOSS, 1000);
+  history.want("train/lr", 1000, true);
+  history.start();
+  history.reload();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(asked.map(({ request }) => request.names)).toEqual([[LOSS]]);
+  history.reload();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(asked.map(({ request }) => request.names)).toEqual([[LOSS], [LOSS]]);
+});
+
+test("an answer from before a reload that comes after the newer one changes nothing", async () => {
+  const { asked, fetch } = fakeServer();
+  const history = new RunHistory("r", { x: "step", range: null }, fetch);
+  const track = history.want(LOSS, 1000);
+  history.start();
+  await vi.advanceTimersByTimeAsync(0);
+  // Step 1 is recorded before the stream opens: no frame tells of it.
+  history.reload();
+  await vi.advanceTimersByTimeAsync(0);
+  asked[1]?.answer(answer(asked[1].request, [0, 1]));
+  await vi.advanceTimersByTimeAsync(0);
+  asked[0]?.answer(answer(asked[0].request, [0]));
+  await vi.advanceTimersByTimeAsync(0);
+  history.receive(frame([2]));
+  expect(track.columns.step).toEqual([0, 1, 2]);
+});
+
+test("a reload while an axis is on its way asks for all of that axis again", async () => {
+  const { asked, fetch } = fakeServer();
+  const history = new RunHistory("r", { x: "step", range: null }, fetch);
+  const track = history.want(LOSS, 1000);
+  history.start();
+  await vi.advanceTimersByTimeAsync(0);
+  asked[0]?.answer(answer(asked[0].request, [0]));
+  await vi.advanceTimersByTimeAsync(0);
+  history.setView({ x: "samples", range: null });
+  history.reload();
+  await vi.advanceTimersByTimeAsync(0);
+  asked[1]?.answer(answer(asked[1].request, [0]));
+  await vi.advanceTimersByTimeAsync(0);
+  expect(track.columns.x).toEqual([0]);
+  asked[2]?.answer(answer(asked[2].request, [0, 1]));
+  await vi.advanceTimersByTimeAsync(0);
+  expect([track.columns.x, asked.length]).toEqual([[0, 10], 3]);
+});

@@ -24,6 +24,8 @@ interface Wanted {
   track: MetricTrack;
   maxPoints: number;
   state: TrackState;
+  /** Number of the request whose answer the track holds: an older answer that comes late changes nothing. */
+  answered: number;
 }
 
 /** So many names fit into one address. */
@@ -45,6 +47,9 @@ export class RunHistory {
   private shown: HistoryView;
   private isStarted = false;
   private hasAnswer = false;
+  private numRequests = 0;
+  /** First request of the newest change of axis; one that was asked for again is dropped. */
+  private switching = 0;
   private later: Wanted[] = [];
   private generation = new AbortController();
   private timer: ReturnType<typeof setTimeout> | null = null;
@@ -63,7 +68,7 @@ export class RunHistory {
   want(name: string, maxPoints: number, later = false): MetricTrack {
     const known = this.known(name, maxPoints);
     if (known) return known;
-    const wanted: Wanted = { track: new MetricTrack(name), maxPoints, state: LOADING };
+    const wanted: Wanted = { track: new MetricTrack(name), maxPoints, state: LOADING, answered: 0 };
     this.wanted.push(wanted);
     if (later && !this.hasAnswer) this.later.push(wanted);
     else if (this.isStarted) this.enqueue([wanted], 0);
@@ -99,7 +104,7 @@ export class RunHistory {
     if (view.x === this.shown.x) {
       this.shown = view;
       this.reload();
-    } else void this.switchAxis(view);
+    } else void this.switchAxis();
   }
 
   /** Calls back when the points are about to be those of another axis, all at once. */
@@ -110,7 +115,11 @@ export class RunHistory {
 
   /** Asks for everything again: after frames were missed, or when a new attempt trains known steps again. */
   reload(delayMs = 0): void {
-    this.enqueue(this.wanted, delayMs);
+    // What nobody asked for yet cannot be old.
+    this.enqueue(
+      this.wanted.filter((one) => !this.later.includes(one)),
+      delayMs,
+    );
   }
 
   retry(track: MetricTrack): void {
@@ -171,34 +180,54 @@ export class RunHistory {
   }
 
   private flush(): void {
+    // An axis that is on its way is asked for as a whole: nothing may come before it, nor from before the reload.
+    if (this.view.x !== this.shown.x) {
+      void this.switchAxis();
+      return;
+    }
     const wanted = [...this.queue];
     this.queue.clear();
     for (const asked of inRequests(wanted)) void this.ask(asked, this.view).then((apply) => apply());
   }
 
   /** Charts share their x axis, so that the points of a new one must not come one by one. */
-  private async switchAxis(view: HistoryView): Promise<void> {
-    const answers = await Promise.all(inRequests(this.wanted).map((asked) => this.ask(asked, view)));
-    if (view !== this.view) return;
-    this.shown = view;
-    for (const listener of this.axisListeners) listener(view.x);
+  private async switchAxis(): Promise<void> {
+    const { view } = this;
+    this.queue.clear();
+    const asked = inRequests(this.wanted.filter((one) => !this.later.includes(one)));
+    const first = this.numRequests + 1;
+    this.switching = first;
+    const isNewest = () => view === this.view && this.switching === first;
+    const answers = await Promise.all(asked.map((some) => this.ask(some, view, isNewest)));
+    if (isNewest()) {
+      this.shown = view;
+      for (const listener of this.axisListeners) listener(view.x);
+    }
     for (const apply of answers) apply();
   }
 
-  /** Fetches, and returns what puts the answer into the tracks. An answer to an older view changes nothing. */
-  private async ask(asked: Wanted[], view: HistoryView): Promise<() => void> {
+  /** Fetches, and returns what puts the answer into the tracks. One that nobody waits for any more changes nothing. */
+  private async ask(
+    asked: Wanted[],
+    view: HistoryView,
+    isAwaited = () => view === this.view,
+  ): Promise<() => void> {
     const { signal } = this.generation;
+    const number = ++this.numRequests;
     const buffer: StepsFrame[] = [];
     this.buffers.add(buffer);
-    const apply = (take: () => void) => () => {
+    const apply = (take: (news: Wanted[]) => void) => () => {
       this.buffers.delete(buffer);
-      if (view === this.view && !signal.aborted) take();
+      if (!isAwaited() || signal.aborted) return;
+      const news = asked.filter((one) => one.answered < number);
+      for (const one of news) one.answered = number;
+      take(news);
     };
     try {
       const history = await this.fetch(this.request(asked, view), signal);
-      return apply(() => this.take(asked, history, buffer));
+      return apply((news) => this.take(news, history, buffer));
     } catch (error) {
-      return apply(() => this.setStates(asked, { kind: "failed", error }));
+      return apply((news) => this.setStates(news, { kind: "failed", error }));
     }
   }
 
@@ -217,7 +246,8 @@ export class RunHistory {
   private take(asked: Wanted[], history: MetricHistory, buffer: StepsFrame[]): void {
     for (const { track } of asked) {
       track.setHistory(history.series.filter(({ name }) => name === track.name));
-      for (const frame of buffer) this.append(track, frame);
+      if (buffer.some((frame) => contradicts(track, frame))) this.reload(RELOAD_DELAY_MS);
+      else for (const frame of buffer) this.append(track, frame);
     }
     this.setStates(asked, READY);
   }

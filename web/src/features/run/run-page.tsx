@@ -2,6 +2,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useCallback, useEffect, useMemo, useRef } from "react";
+import { askAgain } from "@/api/ask-again";
 import { catalogueOptions } from "@/api/history";
 import { problemSentence } from "@/api/problem";
 import { runOptions } from "@/api/runs";
@@ -150,7 +151,7 @@ function useNewNames(runId: string, { history }: RunCharts, names: readonly stri
         !known.has(name) && frame.metrics[name]?.some((value) => value !== null);
       if (!Object.keys(frame.metrics).some(isNew)) return;
       for (const name of Object.keys(frame.metrics)) known.add(name);
-      void queryClient.invalidateQueries({ queryKey: catalogueOptions(runId).queryKey });
+      askAgain(queryClient, { queryKey: catalogueOptions(runId).queryKey });
     });
   }, [queryClient, runId, history, names]);
 }

@@ -1,7 +1,7 @@
 """Megatron's optimizer and learning-rate schedule for one phase.
 
-The schedule is Megatron's OptimizerParamScheduler; its position counts samples or steps, and it moves only when a step
-was trained: by the step's own global batch size, or by one.
+The schedule is Megatron's OptimizerParamScheduler; its position counts samples, tokens or steps, and it moves only when
+a step was trained: by the step's own global batch size, by its own tokens, or by one.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from megatron.core.distributed import DistributedDataParallel
 from megatron.core.optimizer import MegatronOptimizer, OptimizerConfig, get_megatron_optimizer
 from megatron.core.optimizer_param_scheduler import OptimizerParamScheduler
 
-from trainer.contracts.optimizer_spec import LrScheduleSpec, LrUnit, OptimizerSpec
+from trainer.contracts.lr_plan import lr_increment
+from trainer.contracts.optimizer_spec import LrScheduleSpec, OptimizerSpec
 
 
 def build_optimizer(spec: OptimizerSpec, model: DistributedDataParallel) -> MegatronOptimizer:
@@ -50,9 +51,13 @@ class LrSchedule:
         """The learning rate at the present position."""
         return float(self._scheduler.optimizer.param_groups[0]["lr"])
 
-    def advance(self, *, step_global_batch_size: int) -> None:
-        """Move past a trained step."""
-        self._scheduler.step(increment=step_global_batch_size if self._unit is LrUnit.SAMPLES else 1)
+    def advance(self, *, step_global_batch_size: int, step_num_tokens: int) -> None:
+        """Move past a trained step, whose samples and tokens over all data-parallel ranks these are."""
+        self._scheduler.step(
+            increment=lr_increment(
+                self._unit, step_global_batch_size=step_global_batch_size, step_num_tokens=step_num_tokens
+            )
+        )
 
     def state_dict(self) -> dict[str, Any]:
         return dict(self._scheduler.state_dict())

@@ -79,6 +79,7 @@ class MegatronRank:
             loss=phase.loss,
             vocab_size=self._architecture.vocab_size,
             device=self._device,
+            measure_noise=phase.measure_noise,
         )
 
     def train(self, shard: RankShard) -> list[RankStepReport]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from trainer.contracts.metric import Metric, last, mean, merge_metrics
-from trainer.contracts.policy_trainer import StepRecord, StepStatus
+from trainer.contracts.policy_trainer import GradientNoise, StepRecord, StepStatus
 from trainer.layout import RankLayout
 
 
@@ -28,6 +28,8 @@ class RankStepReport:
     micro_batch_s: tuple[float, ...]
     metrics: Mapping[str, Metric]
     """The share of this rank; `train/grad_norm` is the whole gradient's on every rank."""
+    share_sq_norm: float | None = None
+    """|c_r|² of this rank's dp_rank (see `GradientNoise`), where the phase measures it."""
 
 
 def merge_reports(reports: Sequence[RankStepReport], layout: RankLayout) -> StepRecord:
@@ -57,7 +59,16 @@ def merge_reports(reports: Sequence[RankStepReport], layout: RankLayout) -> Step
             for dp_rank in range(layout.dp)
         ),
         metrics=metrics,
+        noise=_noise(reports, layout),
     )
+
+
+def _noise(reports: Sequence[RankStepReport], layout: RankLayout) -> GradientNoise | None:
+    shares = [reports[layout.rank(dp_rank=dp_rank)].share_sq_norm for dp_rank in range(layout.dp)]
+    measured = tuple(share for share in shares if share is not None)
+    if not measured or reports[0].status is not StepStatus.TRAINED:
+        return None
+    return GradientNoise(rank_sq_norms=measured, sq_norm=reports[0].metrics["train/grad_norm"].total ** 2)
 
 
 def _without_grad_norm(metrics: Mapping[str, Metric]) -> dict[str, Metric]:

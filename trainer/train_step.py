@@ -4,7 +4,7 @@
       └─ train_one_step(step_global_batch_size=…)         forward, backward, all-reduce, update; or skip
            ├─ forward_backward(step_global_batch_size=…)
            │    └─ loss_function(step_global_batch_size=…)     one micro-batch
-           └─ LrSchedule.advance(step_global_batch_size=…)
+           └─ LrSchedule.advance(step_global_batch_size=…, step_num_tokens=…)
 
 The step's loss is 1/step_global_batch_size · Σ_i loss_scale_i Σ_t mask·loss_t over all samples of all ranks. Nothing
 here knows a configured batch size, and no mean is ever taken over a micro-batch or a rank.
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from time import perf_counter
 
@@ -29,11 +30,21 @@ from trainer.contracts.loss_spec import LossSpec
 from trainer.contracts.metric import Metric, mean
 from trainer.contracts.policy_trainer import StepStatus
 from trainer.forward_backward import forward_backward
+from trainer.gradient_share import measured_share
 from trainer.losses import TokenBatch, reduce_metrics, token_loss
 from trainer.micro_batch_timer import MicroBatchTimer
 from trainer.optimization import LrSchedule
 from trainer.shard import RankShard, SampleArrays
 from trainer.step_report import RankStepReport
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepTotals:
+    """What the data-parallel ranks hold of one step, all together."""
+
+    num_tokens: int
+    """Prompts included."""
+    num_loss_tokens: int
 
 
 @dataclass(slots=True, kw_only=True)
@@ -46,6 +57,8 @@ class TrainingState:
     loss: LossSpec
     vocab_size: int
     device: torch.device
+    measure_noise: bool = False
+    """Whether each report tells the norm of this rank's own gradient."""
     step: int | None = None
     """Index of the step that runs now, and its timer, for the report of a failure."""
     timer: MicroBatchTimer | None = None
@@ -54,7 +67,7 @@ class TrainingState:
 def train(state: TrainingState, shard: RankShard, *, global_batch_sizes: Sequence[int]) -> list[RankStepReport]:
     """Train this rank's share of an iteration, step by step."""
     steps = list(shard.steps())
-    num_loss_tokens = _num_loss_tokens(steps, state.device)
+    totals = _step_totals(steps, state.device)
     reports = []
     for step, micro_batches in enumerate(steps):
         state.step, state.timer = step, MicroBatchTimer()
@@ -63,7 +76,8 @@ def train(state: TrainingState, shard: RankShard, *, global_batch_sizes: Sequenc
                 state,
                 micro_batches,
                 step_global_batch_size=global_batch_sizes[step],
-                has_signal=num_loss_tokens[step] > 0,
+                step_num_tokens=totals[step].num_tokens,
+                has_signal=totals[step].num_loss_tokens > 0,
             )
         )
     state.step = state.timer = None
@@ -75,23 +89,28 @@ def train_one_step(
     micro_batches: Sequence[SampleArrays | None],
     *,
     step_global_batch_size: int,
+    step_num_tokens: int,
     has_signal: bool,
 ) -> RankStepReport:
     """Compute the gradient and update the weights, unless the step must be skipped.
 
     micro_batches: this rank's; None for a dummy.
+    step_num_tokens: over all data-parallel ranks, prompts included.
     has_signal: whether any rank has a loss token in this step.
     """
     started_at = perf_counter()
     lr, position_before = state.lr_schedule.lr, state.lr_schedule.position
+    share_sq_norm = None
     if has_signal:
-        metrics, micro_batch_s = _gradient(state, micro_batches, step_global_batch_size=step_global_batch_size)
+        with measured_share(state.model.config) if state.measure_noise else nullcontext() as meter:
+            metrics, micro_batch_s = _gradient(state, micro_batches, step_global_batch_size=step_global_batch_size)
+        share_sq_norm = meter.sq_norm if meter is not None else None
         status, grad_norm = _update(state, step_loss=_shared_loss(metrics, state.device))
         metrics["train/grad_norm"] = mean(grad_norm, 1)
     else:
         status, metrics, micro_batch_s = StepStatus.SKIPPED_NO_SIGNAL, _no_values(state), (0.0,) * len(micro_batches)
     if status.moved_weights:
-        state.lr_schedule.advance(step_global_batch_size=step_global_batch_size)
+        state.lr_schedule.advance(step_global_batch_size=step_global_batch_size, step_num_tokens=step_num_tokens)
     return RankStepReport(
         status=status,
         global_batch_size=step_global_batch_size,
@@ -102,6 +121,7 @@ def train_one_step(
         num_tokens=sum(int(samples.lengths.sum()) for samples in micro_batches if samples is not None),
         micro_batch_s=micro_batch_s,
         metrics=metrics,
+        share_sq_norm=share_sq_norm,
     )
 
 
@@ -145,12 +165,17 @@ def _shared_loss(metrics: dict[str, Metric], device: torch.device) -> float:
     return float(shared.item())
 
 
-def _num_loss_tokens(steps: Sequence[Sequence[SampleArrays | None]], device: torch.device) -> list[int]:
-    """Loss tokens of each step over all data-parallel ranks."""
-    counts = [sum(samples.num_loss_tokens for samples in step if samples is not None) for step in steps]
-    shared = torch.tensor(counts, dtype=torch.int64, device=device)
-    dist.all_reduce(shared, group=parallel_state.get_data_parallel_group(with_context_parallel=True))
-    return [int(count) for count in shared.tolist()]
+def _step_totals(steps: Sequence[Sequence[SampleArrays | None]], device: torch.device) -> list[StepTotals]:
+    """What each step holds over all data-parallel ranks, in one message for all steps."""
+    held = [[samples for samples in step if samples is not None] for step in steps]
+    counts = [
+        [sum(int(samples.lengths.sum()) for samples in step), sum(samples.num_loss_tokens for samples in step)]
+        for step in held
+    ]
+    shared = torch.tensor(counts, dtype=torch.int64, device=device)  # [steps, 2]
+    # The ranks of one context-parallel group hold the same samples: each sample is to be counted once.
+    dist.all_reduce(shared, group=parallel_state.get_data_parallel_group())
+    return [StepTotals(num_tokens=tokens, num_loss_tokens=loss_tokens) for tokens, loss_tokens in shared.tolist()]
 
 
 def _no_values(state: TrainingState) -> dict[str, Metric]:

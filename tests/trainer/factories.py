@@ -45,9 +45,11 @@ def trainer_spec(*, dp: int = 1, tp: int = 1, pp: int = 1, seed: int = 3, model:
     return TrainerSpec(model=model or model_spec(), parallelism=ParallelismSpec(dp=dp, tp=tp, pp=pp), seed=seed)
 
 
-def phase(loss: LossSpec, *, lr: float = 1e-3, clip_grad: float = 0.0, **lr_schedule: Any) -> PhaseSpec:
+def phase(
+    loss: LossSpec, *, lr: float = 1e-3, clip_grad: float = 0.0, measure_noise: bool = False, **lr_schedule: Any
+) -> PhaseSpec:
     optimizer = OptimizerSpec(lr=lr, clip_grad=clip_grad, lr_schedule=LrScheduleSpec(**lr_schedule))
-    return PhaseSpec(optimizer=optimizer, loss=loss)
+    return PhaseSpec(optimizer=optimizer, loss=loss, measure_noise=measure_noise)
 
 
 def sample(

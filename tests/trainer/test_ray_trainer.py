@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +22,7 @@ import ray
 from tests.trainer import factories
 from trainer.contracts.loss_spec import ClippedLossSpec, SftLossSpec
 from trainer.contracts.policy_trainer import StepStatus, TrainerError
+from trainer.contracts.sample import TrainSample
 from trainer.contracts.schedule import dp_schedule_problems
 from trainer.ray_trainer import RayPolicyTrainer
 from trainer.shard import make_shards
@@ -84,6 +85,25 @@ def test_step_under_any_layout_equals_the_plain_reference(local_ray, layout):
             assert record.metrics["train/entropy"].value == pytest.approx(expected.entropy, rel=1e-5)
             assert record.metrics["train/entropy"].count == expected.num_loss_tokens
             assert [len(seconds) for seconds in record.micro_batch_s] == [len(rank) for rank in step]
+            assert record.noise is None
+        _check_shares(trainer, model, samples, step)
+
+
+def _check_shares(trainer: RayPolicyTrainer, model: object, samples: Sequence[TrainSample], step: list) -> None:
+    """Measured in the last phase again: each rank's own gradient, the whole one before clipping, and no bit moved."""
+    loss, unmeasured = ClippedLossSpec(temperature=0.8), trainer.gradients()
+    shares = []
+    for rank in step:
+        mine = [samples[i] for micro_batch in rank for i in micro_batch]
+        shares.append(factories.reference_step(model, mine, loss).grad_norm * len(mine) / len(samples))
+    whole = factories.reference_step(model, samples, loss).grad_norm
+    trainer.start_phase(factories.phase(loss, measure_noise=True, **FROZEN))
+    (record,) = trainer.train(samples=samples, schedule=factories.schedule(step))
+    assert record.noise is not None
+    assert record.noise.rank_sq_norms == pytest.approx([share**2 for share in shares], rel=1e-5)
+    assert record.noise.sq_norm == pytest.approx(whole**2, rel=1e-5)
+    for name, gradient in trainer.gradients().items():
+        np.testing.assert_array_equal(gradient, unmeasured[name])
 
 
 def test_random_uneven_cuts_and_skips_of_two_ranks(local_ray):

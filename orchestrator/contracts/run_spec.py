@@ -10,10 +10,11 @@ from typing import Annotated, Self
 from pydantic import Field, PositiveInt, model_validator
 
 from orchestrator.contracts.algorithm_spec import AlgorithmSpec
-from orchestrator.contracts.batch_spec import AdaptiveBatchSpec, BatchSpec, FixedBatchSpec, Remainder
+from orchestrator.contracts.batch_plan import Supply, check_batch_plan
+from orchestrator.contracts.batch_spec import AdaptiveBatchSpec, BatchSpec
 from orchestrator.contracts.data_spec import ReasoningGymDataSpec
 from orchestrator.contracts.rollout_spec import FilterSpec, ReasoningGymRewardSpec, RolloutSpec, ZeroVariancePolicy
-from orchestrator.contracts.schedule_spec import ScheduleSpec
+from orchestrator.contracts.schedule_spec import Packer, ScheduleSpec
 from orchestrator.contracts.warm_start_spec import SftWarmStartSpec
 from trainer.contracts.loss_spec import ClippedLossSpec, SftLossSpec
 from trainer.contracts.model_spec import ModelSpec, ScratchModelSpec
@@ -94,7 +95,8 @@ class RunSpec(TextModel):
         check_layout(self.model, self.parallelism)
         self._check_positions()
         self._check_groups()
-        self._check_batch_plan()
+        self._check_schedule()
+        self._check_batch()
         return self
 
     def _check_positions(self) -> None:
@@ -119,20 +121,29 @@ class RunSpec(TextModel):
                 "filter.zero_variance",
             )
 
-    def _check_batch_plan(self) -> None:
-        batch = self.batch
-        if not isinstance(batch, FixedBatchSpec) or batch.remainder is not Remainder.DROP:
-            return
-        given, needed = self.rollouts_per_iteration, batch.global_batch_size
-        if given >= needed:
-            return
-        prompts = -(-needed // self.rollout.group_size)
-        group_size = -(-needed // self.data.rollout_batch_size)
-        raise FieldError(
-            f"The plan is impossible: a step needs {needed} rollouts, an iteration gives {given}, and "
-            f"batch.remainder=drop trains no smaller step. Lower batch.global_batch_size to {given}, or raise "
-            f"data.rollout_batch_size to {prompts} or rollout.group_size to {group_size}.",
-            "batch.global_batch_size",
-            "data.rollout_batch_size",
-            "rollout.group_size",
+    def _check_schedule(self) -> None:
+        schedule = self.schedule
+        if schedule.micro_batch_size is not None and schedule.packer is not Packer.FIRST_FIT_DECREASING:
+            raise FieldError(
+                f"schedule.packer={schedule.packer} packs under a token cap, and schedule.micro_batch_size="
+                f"{schedule.micro_batch_size} cuts by count; leave schedule.packer out, or give schedule.token_cap",
+                "schedule.packer",
+                "schedule.micro_batch_size",
+                "schedule.token_cap",
+            )
+
+    def _check_batch(self) -> None:
+        if isinstance(self.batch, AdaptiveBatchSpec) and self.parallelism.dp == 1:
+            raise FieldError(
+                "batch.type=adaptive compares the gradients of data-parallel ranks, and parallelism.dp=1 leaves "
+                "nothing to compare; raise parallelism.dp to 2 or more, or choose another batch.type",
+                "parallelism.dp",
+                "batch.type",
+            )
+        supply = Supply(
+            iterations=self.iterations,
+            prompts=self.data.rollout_batch_size,
+            group_size=self.rollout.group_size,
+            max_sample_tokens=self.max_sample_tokens,
         )
+        check_batch_plan(self.batch, supply)

@@ -20,8 +20,12 @@ def blocks(**changes: dict[str, Any]) -> dict[str, Any]:
 
 def named_fields(**changes: Any) -> tuple[str, ...]:
     """The fields that the one cross-field error of a spec names, each of which its message names too."""
+    return fields_of(blocks(**changes))
+
+
+def fields_of(spec: dict[str, Any]) -> tuple[str, ...]:
     with pytest.raises(ValidationError) as refused:
-        RunSpec.model_validate(blocks(**changes))
+        RunSpec.model_validate(spec)
     (error,) = refused.value.errors()
     cause = error["ctx"]["error"]
     assert isinstance(cause, FieldError)
@@ -55,6 +59,118 @@ def test_what_the_refusal_of_a_plan_proposes_is_accepted() -> None:
     ):
         plan = reject_at_submit()
         RunSpec.model_validate(blocks(**{name: fields | change.get(name, {}) for name, fields in plan.items()}))
+
+
+NEEDED = ("data.rollout_batch_size", "rollout.group_size")
+"""What every refused plan of 8 × 8 rollouts in 2 iterations names beside the batch's own field."""
+IMPOSSIBLE = [
+    ({"type": "fixed", "global_batch_size": 65, "remainder": "drop"}, "batch.global_batch_size", NEEDED),
+    ({"type": "fixed", "global_batch_size": 129, "remainder": "carry"}, "batch.global_batch_size", NEEDED),
+    (
+        {"type": "ramp", "start": 8, "end": 72, "increment": 8, "over_samples": 64, "remainder": "drop"},
+        "batch.end",
+        NEEDED,
+    ),
+    (
+        {"type": "ramp", "start": 136, "end": 144, "increment": 8, "over_samples": 64, "remainder": "carry"},
+        "batch.start",
+        NEEDED,
+    ),
+    ({"type": "explicit", "sizes": [8, 65], "remainder": "drop"}, "batch.sizes", NEEDED),
+    ({"type": "explicit", "sizes": [129, 8], "remainder": "carry"}, "batch.sizes", NEEDED),
+    (
+        {"type": "explicit", "table": [{"from_step": 0, "global_batch_size": 65}], "remainder": "drop"},
+        "batch.table",
+        NEEDED,
+    ),
+    (
+        {"type": "adaptive", "min_size": 1, "max_size": 99, "global_batch_size": 65, "remainder": "drop"},
+        "batch.global_batch_size",
+        NEEDED,
+    ),
+    (
+        {
+            "type": "adaptive",
+            "mode": "control",
+            "min_size": 1,
+            "max_size": 65,
+            "global_batch_size": 8,
+            "remainder": "drop",
+        },
+        "batch.max_size",
+        NEEDED,
+    ),
+    # 64 rollouts of at most 72 tokens.
+    (
+        {"type": "token_budget", "tokens_per_step": 64 * 72 + 1, "remainder": "drop"},
+        "batch.tokens_per_step",
+        (*NEEDED, "data.max_prompt_tokens", "rollout.max_new_tokens"),
+    ),
+    (
+        {"type": "token_budget", "tokens_per_step": 128 * 72 + 1, "remainder": "carry"},
+        "batch.tokens_per_step",
+        (*NEEDED, "data.max_prompt_tokens", "rollout.max_new_tokens"),
+    ),
+]
+
+
+def with_batch(batch: dict[str, Any]) -> dict[str, Any]:
+    """A run of 2 iterations of 8 × 8 rollouts with this batch and no other."""
+    return blocks(**{name: fields for name, fields in reject_at_submit().items() if name != "batch"}) | {
+        "batch": batch,
+        "iterations": 2,
+    }
+
+
+@pytest.mark.parametrize(("batch", "own", "others"), IMPOSSIBLE)
+def test_an_impossible_plan_is_refused_with_its_fields(
+    batch: dict[str, Any], own: str, others: tuple[str, ...]
+) -> None:
+    carries = batch["remainder"] == "carry"
+    assert fields_of(with_batch(batch)) == (own, *(("iterations",) if carries else ()), *others)
+
+
+@pytest.mark.parametrize("batch", [batch for batch, _, _ in IMPOSSIBLE])
+def test_any_step_can_be_made_of_what_there_is_under_partial(batch: dict[str, Any]) -> None:
+    RunSpec.model_validate(with_batch(batch | {"remainder": "partial"}))
+
+
+@pytest.mark.parametrize(
+    "batch",
+    [
+        {"type": "fixed", "global_batch_size": 128, "remainder": "carry"},
+        {"type": "ramp", "start": 8, "end": 64, "increment": 8, "over_samples": 64, "remainder": "drop"},
+        {"type": "ramp", "start": 8, "end": 400, "increment": 8, "over_samples": 64, "remainder": "carry"},
+        {"type": "explicit", "sizes": [1, 64], "remainder": "drop"},
+        {"type": "adaptive", "min_size": 1, "max_size": 9999, "remainder": "drop"},
+        {
+            "type": "adaptive",
+            "mode": "control",
+            "min_size": 1,
+            "max_size": 64,
+            "global_batch_size": 8,
+            "remainder": "drop",
+        },
+        {"type": "token_budget", "tokens_per_step": 64 * 72, "remainder": "drop"},
+        {"type": "token_budget", "tokens_per_step": 128 * 72, "remainder": "carry"},
+    ],
+)
+def test_a_plan_that_can_just_be_filled_is_accepted(batch: dict[str, Any]) -> None:
+    RunSpec.model_validate(with_batch(batch))
+
+
+def test_a_packer_has_nothing_to_do_where_micro_batches_are_cut_by_count() -> None:
+    spec = blocks() | {"schedule": {"micro_batch_size": 4}}
+    RunSpec.model_validate(spec)
+    spec["schedule"]["packer"] = "first_fit"
+    assert fields_of(spec) == ("schedule.packer", "schedule.micro_batch_size", "schedule.token_cap")
+
+
+def test_a_noise_scale_needs_two_ranks_to_compare() -> None:
+    spec = with_batch({"type": "adaptive", "min_size": 1, "max_size": 9})
+    assert fields_of(spec | {"parallelism": {"dp": 1}}) == ("parallelism.dp", "batch.type")
+    assert RunSpec.model_validate(spec).rl_phase.measure_noise
+    assert not run_spec().rl_phase.measure_noise
 
 
 def test_groups_of_one_with_zero_variance_excluded_are_refused() -> None:

@@ -13,7 +13,6 @@ from orchestrator.contracts.messages import Fraction01
 from orchestrator.contracts.schedule_spec import Balance, Barrier, Packer
 from trainer.contracts.text_model import FieldError, TextModel
 
-
 AxisSize: TypeAlias = Annotated[int, Field(ge=1, le=65_536)]
 CapSize: TypeAlias = Annotated[int, Field(ge=1, le=2**40)]
 

@@ -76,7 +76,7 @@ def _asked(ran: Geometry, request: WhatIfRequest) -> Geometry:
     if request.micro_batch_size is not None:
         changes["token_cap"] = None
     asked = ran.model_copy(update=changes)
-    if asked.vpp > 1 and asked.pp == 1:
+    if asked.vpp > 1 and asked.pp == 1 and (request.vpp or request.pp):
         raise FieldError(
             f"vpp={asked.vpp} cuts the stages of a pipeline, but pp=1; raise pp to 2 or more, or ask for vpp=1",
             "vpp",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,17 @@ import torch.distributed as dist
 from megatron.core import parallel_state
 from torch import Tensor
 
+from trainer.adam_state import MOMENTS, AdamState, read_adam_state, write_adam_state
 from trainer.architecture import Architecture, load_hf_config
+from trainer.checkpoint import (
+    WEIGHT,
+    BackgroundWrite,
+    TrainerPosition,
+    read_position,
+    read_tensors,
+    write_position,
+    write_stage,
+)
 from trainer.contracts.trainer_spec import PhaseSpec, TrainerSpec
 from trainer.conversion import shard_stage, unshard_stage
 from trainer.device import BACKENDS, DeviceType, open_device
@@ -45,6 +56,7 @@ class MegatronRank:
         self._timeout = timedelta(seconds=collective_timeout_s)
         self._store: Any = None
         self._state: TrainingState | None = None
+        self._save: BackgroundWrite | None = None
         # Ranks share the machine's cores; two processes with two threads each slow each other to a crawl.
         torch.set_num_threads(num_threads)
 
@@ -84,9 +96,7 @@ class MegatronRank:
 
     def train(self, shard: RankShard) -> list[RankStepReport]:
         """Train this rank's share of an iteration; one report for each step."""
-        if self._state is None:
-            raise ValueError("train was called before start_phase")
-        return train(self._state, shard, global_batch_sizes=shard.global_batch_sizes)
+        return train(self._phase_state(), shard, global_batch_sizes=shard.global_batch_sizes)
 
     def weights(self) -> WholeTensors:
         """The stage's whole tensors by Hugging Face names, on its first tensor-parallel rank.
@@ -98,6 +108,56 @@ class MegatronRank:
     def gradients(self) -> WholeTensors:
         """The last step's gradient, like `weights`; after clipping, where there is any."""
         return self._whole({name: parameter.main_grad for name, parameter in self._module.named_parameters()})
+
+    def begin_save(self, directory: str) -> None:
+        """Copy the state of weights, optimizer and learning rate, and begin to write it; training may go on at once.
+
+        Every rank must call it. The first data-parallel copy of each stage writes.
+        """
+        state, path = self._phase_state(), Path(directory)
+        adam = read_adam_state(state.optimizer, dict(self._module.named_parameters()))
+        tensors = {WEIGHT: self._whole(adam.weights)} | {name: self._whole(adam.moments[name]) for name in MOMENTS}
+        stage = parallel_state.get_pipeline_model_parallel_rank()
+        position = TrainerPosition(num_updates=adam.num_updates, lr_schedule=state.lr_schedule.state_dict())
+
+        def write() -> None:
+            if tensors[WEIGHT] and parallel_state.get_data_parallel_rank(with_context_parallel=True) == 0:
+                write_stage(path, stage, tensors)
+            if self._rank == 0:
+                write_position(path, position)
+
+        self._save = BackgroundWrite(write)
+
+    def finish_save(self) -> None:
+        """Return when this rank's part of the checkpoint is written.
+
+        Raises:
+            OSError: it could not be.
+        """
+        if self._save is not None:
+            self._save.wait()
+            self._save = None
+
+    def load(self, directory: str) -> None:
+        """Go on from a checkpoint of any layout, in a phase that was started and has not trained yet.
+
+        Raises:
+            ValueError: the checkpoint is damaged or of another model.
+        """
+        state, path = self._phase_state(), Path(directory)
+        position = read_position(path)
+        names = {name for tensor in self._tensors for name in tensor.hf_names}
+        shards = {kind: self._shards(read_tensors(path, kind, names)) for kind in (WEIGHT, *MOMENTS)}
+        write_adam_state(
+            state.optimizer,
+            dict(self._module.named_parameters()),
+            AdamState(
+                num_updates=position.num_updates,
+                weights=shards[WEIGHT],
+                moments={moment: shards[moment] for moment in MOMENTS},
+            ),
+        )
+        state.lr_schedule.load_state_dict(position.lr_schedule)
 
     def leave(self) -> None:
         """Undo `join`, so that the process can join again: for tests that run a rank in their own process."""
@@ -125,8 +185,16 @@ class MegatronRank:
         self._tensors = tensors_of_stage(self._module, self._architecture)
         names = {hf_name for tensor in self._tensors for hf_name in tensor.hf_names}
         whole = initial_weights(spec.model, self._architecture, seed=spec.seed, names=names)
+        set_weights(self._module, self._shards(whole))
+
+    def _phase_state(self) -> TrainingState:
+        if self._state is None:
+            raise ValueError("train, begin_save and load want a phase; call start_phase first")
+        return self._state
+
+    def _shards(self, whole: Mapping[str, Tensor]) -> dict[str, Tensor]:
         tp_rank = parallel_state.get_tensor_model_parallel_rank()
-        set_weights(self._module, shard_stage(self._tensors, whole, tp_rank=tp_rank, tp_size=spec.parallelism.tp))
+        return shard_stage(self._tensors, whole, tp_rank=tp_rank, tp_size=self._spec.parallelism.tp)
 
     def _whole(self, tensors: Mapping[str, Tensor]) -> WholeTensors:
         shards = _gather(tensors)

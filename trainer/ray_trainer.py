@@ -140,6 +140,15 @@ class RayPolicyTrainer:
         """The gradient of the last trained step, by the names of `weights`."""
         return self._gather("gradients")
 
+    def begin_save(self, directory: str) -> None:
+        self._call_all("begin_save", directory)
+
+    def finish_save(self) -> None:
+        self._call_all("finish_save")
+
+    def load(self, directory: str) -> None:
+        self._call_all("load", directory)
+
     def close(self) -> None:
         actors, self._actors = self._actors, []
         if not ray.is_initialized():

@@ -97,6 +97,25 @@ class PolicyTrainer(Protocol):
         """The policy as it is now, gathered from all tensor- and pipeline-parallel ranks. The arrays are read-only."""
         ...
 
+    def begin_save(self, directory: str) -> None:
+        """Begin to write weights, optimizer state and LR position into an existing directory that all ranks can reach.
+
+        Returns when the state is copied: training may go on while it is written.
+        """
+        ...
+
+    def finish_save(self) -> None:
+        """Return when all of it is written; at once when nothing is.
+
+        Raises:
+            TrainerError: it could not be written.
+        """
+        ...
+
+    def load(self, directory: str) -> None:
+        """Go on from what `begin_save` wrote, under any layout; the phase was started and has not trained yet."""
+        ...
+
     def close(self) -> None:
         """End all processes of the trainer. Safe to call twice."""
         ...

@@ -1,0 +1,54 @@
+"""Adam's state out of a real Megatron optimizer and back."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from tests.trainer import factories
+from trainer.adam_state import MOMENTS, read_adam_state, write_adam_state
+from trainer.contracts.loss_spec import SftLossSpec
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:megatron")
+
+
+def parts(rank):
+    state = rank._state
+    return state.optimizer, dict(rank._module.named_parameters())
+
+
+def train_once(rank, seed):
+    samples = factories.samples(np.random.default_rng(seed), 4)
+    return factories.train_alone(rank, samples, factories.schedule([[[0, 1], [2, 3]]]))
+
+
+def test_before_the_first_update_there_is_nothing_to_remember(lone_rank):
+    lone_rank.start_phase(factories.phase(SftLossSpec()))
+    state = read_adam_state(*parts(lone_rank))
+    assert state.num_updates == 0
+    assert all(not moment.any() for by_name in state.moments.values() for moment in by_name.values())
+
+
+def test_going_on_from_a_state_is_the_same_as_never_having_stopped(lone_rank):
+    phase = factories.phase(SftLossSpec(), lr=1e-2)
+    lone_rank.start_phase(phase)
+    train_once(lone_rank, 1)
+    optimizer, parameters = parts(lone_rank)
+    saved = read_adam_state(optimizer, parameters)
+    saved = type(saved)(
+        num_updates=saved.num_updates,
+        weights={name: tensor.clone() for name, tensor in saved.weights.items()},
+        moments={m: {name: tensor.clone() for name, tensor in saved.moments[m].items()} for m in MOMENTS},
+    )
+    train_once(lone_rank, 2)
+    expected = lone_rank.weights()
+    lone_rank.start_phase(phase)
+    optimizer, parameters = parts(lone_rank)
+    write_adam_state(optimizer, parameters, saved)
+    train_once(lone_rank, 2)
+    again = lone_rank.weights()
+    assert saved.num_updates == 1
+    assert expected.keys() == again.keys()
+    assert all(np.array_equal(expected[name], again[name]) for name in expected)
+    assert torch.is_tensor(saved.moments["exp_avg"]["decoder.final_layernorm.weight"])

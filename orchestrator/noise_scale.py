@@ -98,7 +98,8 @@ class SmoothedNoise:
     @property
     def scale(self) -> float | None:
         """tr(Σ) / |μ|², in samples; None before the first step, and where the averaged |μ|² is not above 0."""
-        return self.trace_sum / self.grad_sq_sum if self.grad_sq_sum > 0.0 else None
+        scale = self.trace_sum / self.grad_sq_sum if self.grad_sq_sum > 0.0 else math.inf
+        return scale if math.isfinite(scale) else None
 
     def add(self, estimate: NoiseEstimate | None, *, smoothing: float) -> SmoothedNoise:
         """The averages after one more step; one without an estimate changes nothing."""

@@ -1,7 +1,7 @@
 """How large the gradient of one data-parallel rank's own samples is, before it is added to the others'.
 
-`trainer/train_step.py` puts a `ShareMeter` in front of Megatron's finalize_model_grads, which every schedule calls once,
-when all micro-batches of the step are done. It changes no gradient: what it must add up, it adds up in copies.
+`trainer/train_step.py` puts a `ShareMeter` before Megatron's finalize_model_grads, which all schedules call once, when
+all micro-batches of the step are done. It changes no gradient: what it must add up, it adds up in copies.
 
     micro-batches ─► main_grad of the rank's own samples ─► ShareMeter ─► all-reduce over the data-parallel ranks
 """

@@ -54,6 +54,34 @@ def test_unit_of_steps_ignores_their_size():
     assert schedule.position == 4
 
 
+def test_unit_of_tokens_counts_tokens_and_not_samples():
+    schedule = lr_schedule(warmup=1000, unit="tokens")
+    used = []
+    for size, num_tokens in [(1, 240), (300, 80), (2, 160)]:
+        used.append(schedule.lr)
+        schedule.advance(step_global_batch_size=size, step_num_tokens=num_tokens)
+    assert used == pytest.approx([0, 0.24, 0.32])
+    assert schedule.position == 480
+
+
+@pytest.mark.parametrize("unit", ["samples", "tokens", "steps"])
+def test_position_is_resumed_once_whatever_it_counts(unit):
+    options = {"style": "linear", "warmup": 3, "decay": 5000, "unit": unit}
+    unbroken, resumed = lr_schedule(**options), lr_schedule(**options)
+    run(unbroken, [9, 1, 40])
+    resumed.load_state_dict(unbroken.state_dict())
+    assert resumed.position == unbroken.position
+    assert run(resumed, [5, 2]) == run(unbroken, [5, 2])
+
+
+def test_position_cannot_be_resumed_in_a_schedule_that_has_moved():
+    schedule = lr_schedule(warmup=10)
+    state = schedule.state_dict()
+    run(schedule, [4])
+    with pytest.raises(AssertionError, match="saved position"):
+        schedule.load_state_dict(state)
+
+
 @pytest.mark.parametrize("style", ["linear", "cosine"])
 def test_decay_ends_at_its_floor_and_stays_there(style):
     schedule = lr_schedule(lr=2.0, style=style, warmup=10, decay=110, min_lr_frac=0.1)

@@ -21,6 +21,7 @@ import ray
 
 from tests.trainer import factories
 from trainer.contracts.loss_spec import ClippedLossSpec, SftLossSpec
+from trainer.contracts.optimizer_spec import LrUnit
 from trainer.contracts.policy_trainer import StepStatus, TrainerError
 from trainer.contracts.sample import TrainSample
 from trainer.contracts.schedule import dp_schedule_problems
@@ -167,16 +168,19 @@ def _check_agreement_on_skips(trainer: RayPolicyTrainer) -> None:
     rng = np.random.default_rng(0)
     good, masked = factories.sample(rng), factories.sample(rng, prompt=6, response=0)
     bad = replace(good, advantages=np.full(good.num_tokens, np.nan, dtype=np.float32))
-    trainer.start_phase(factories.phase(ClippedLossSpec()))
     plan = factories.schedule([[[0]], [[1]]], [[[2]], [[3]]], [[[4]], [[5]]])
-    records = trainer.train(samples=[good, bad, masked, masked, good, masked], schedule=plan)
-    assert [record.status for record in records] == [
-        StepStatus.SKIPPED_NON_FINITE,
-        StepStatus.SKIPPED_NO_SIGNAL,
-        StepStatus.TRAINED,
-    ]
-    assert [record.lr_position_after for record in records] == [0, 0, 2]
-    assert all(metric.value is None for metric in records[1].metrics.values())
+    for unit, moved in ((LrUnit.SAMPLES, 2), (LrUnit.TOKENS, good.num_tokens + masked.num_tokens), (LrUnit.STEPS, 1)):
+        trainer.start_phase(factories.phase(ClippedLossSpec(), measure_noise=True, unit=unit))
+        records = trainer.train(samples=[good, bad, masked, masked, good, masked], schedule=plan)
+        assert [record.status for record in records] == [
+            StepStatus.SKIPPED_NON_FINITE,
+            StepStatus.SKIPPED_NO_SIGNAL,
+            StepStatus.TRAINED,
+        ]
+        assert [record.lr_position_after for record in records] == [0, 0, moved]
+        assert all(metric.value is None for metric in records[1].metrics.values())
+        assert [record.noise is None for record in records] == [True, True, False]
+        assert records[2].noise.rank_sq_norms == (pytest.approx(records[2].noise.sq_norm, rel=1e-5), 0.0)
 
 
 def _check_refusals(trainer: RayPolicyTrainer) -> None:

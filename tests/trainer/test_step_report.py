@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from trainer.contracts.metric import Metric, Reduction, mean
-from trainer.contracts.policy_trainer import StepStatus
+from trainer.contracts.policy_trainer import GradientNoise, StepStatus
 from trainer.layout import RankLayout
 from trainer.step_report import RankStepReport, merge_reports
 
@@ -58,6 +58,16 @@ def test_tensor_parallel_ranks_are_not_counted_twice():
     record = merge_reports(reports, RankLayout(dp=1, tp=2, pp=1))
     assert record.metrics["train/loss"].count == 5
     assert record.metrics["perf/train_tokens_per_s"].value == 100
+
+
+def test_shares_are_told_once_for_each_data_parallel_rank():
+    # Megatron's order for dp = 2, tp = 2: the two ranks of the first copy, then those of the second.
+    reports = [report(share_sq_norm=share) for share in (9.0, 9.0, 0.0, 0.0)]
+    layout = RankLayout(dp=2, tp=2, pp=1)
+    assert merge_reports(reports, layout).noise == GradientNoise(rank_sq_norms=(9.0, 0.0), sq_norm=4.0)
+    assert merge_reports([report() for _ in reports], layout).noise is None
+    skipped = [replace(one, status=StepStatus.SKIPPED_NON_FINITE) for one in reports]
+    assert merge_reports(skipped, layout).noise is None
 
 
 def test_step_without_signal_measures_nothing():

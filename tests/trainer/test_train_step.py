@@ -12,6 +12,8 @@ import pytest
 from tests.trainer import factories
 from trainer.architecture import load_hf_config
 from trainer.contracts.loss_spec import ClippedLossSpec, SftLossSpec
+from trainer.contracts.lr_plan import lr_at, lr_increment
+from trainer.contracts.optimizer_spec import LrUnit
 from trainer.contracts.policy_trainer import StepStatus
 from trainer.rank import MegatronRank
 
@@ -125,6 +127,37 @@ def test_each_step_uses_the_learning_rate_at_the_position_before_it(lone_rank):
     assert [report.lr for report in reports] == pytest.approx(expect["lr_used"])
     assert [report.lr_position_before for report in reports] == list(starts[:-1])
     assert reports[-1].lr_position_after == sum(sizes)
+
+
+@pytest.mark.parametrize("unit", list(LrUnit))
+def test_learning_rate_is_the_planned_one_and_a_skipped_step_does_not_move_it(lone_rank, unit):
+    rng = np.random.default_rng(8)
+    samples = factories.samples(rng, 7)
+    samples[3] = factories.sample(rng, prompt=9, response=0, loss_scale=0.0)
+    phase = factories.phase(SftLossSpec(), lr=3e-4, style="cosine", warmup=2, decay=90, min_lr_frac=0.1, unit=unit)
+    lone_rank.start_phase(phase)
+    parts = [[0, 1], [2], [3], [4, 5, 6]]
+    reports = factories.train_alone(lone_rank, samples, factories.schedule(*[[[part]] for part in parts]))
+    position = 0
+    for part, report in zip(parts, reports, strict=True):
+        assert report.lr_position_before == position
+        assert report.lr == lr_at(phase.optimizer, position)
+        if part != [3]:
+            num_tokens = sum(samples[i].num_tokens for i in part)
+            position += lr_increment(unit, step_global_batch_size=len(part), step_num_tokens=num_tokens)
+        assert report.lr_position_after == position
+    assert reports[2].status is StepStatus.SKIPPED_NO_SIGNAL
+
+
+def test_share_of_a_lone_rank_is_the_whole_gradient_and_is_told_only_where_it_is_measured(lone_rank):
+    samples = factories.samples(np.random.default_rng(9), 5)
+    plan = factories.schedule([[[0, 1], [], [2, 3, 4]]])
+    found = []
+    for measure_noise in (False, True, False):
+        lone_rank.start_phase(factories.phase(SftLossSpec(), clip_grad=0.01, measure_noise=measure_noise, **FROZEN))
+        (report,) = factories.train_alone(lone_rank, samples, plan)
+        found.append(report.share_sq_norm)
+    assert found == [None, pytest.approx(report.metrics["train/grad_norm"].value ** 2, rel=1e-5), None]
 
 
 def test_micro_batches_are_timed_and_skipped_dummies_cost_nothing(lone_rank):

@@ -6,7 +6,7 @@ Made once per run from the model's own shape; read by the scheduler and its figu
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -18,7 +18,7 @@ FORWARD_AND_BACKWARD = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CostModel:
-    """cost = linear · T + quadratic · T² for a sample of T tokens; a micro-batch costs the sum of its samples.
+    """cost = linear · T + quadratic · T² for a sample of T tokens; a micro-batch costs overhead + its samples' sum.
 
     Packed attention never looks from one sample into another, so it is the samples that count, not the packed length.
     Made from a shape the unit is floating-point operations of forward and backward; only ratios matter.
@@ -26,6 +26,8 @@ class CostModel:
 
     linear: float
     quadratic: float
+    overhead: float = 0.0
+    """What a micro-batch costs however small it is: launches, sending, weights read from memory. No shape tells it."""
 
     def __post_init__(self) -> None:
         # The scheduler relies on a longer sample costing more.
@@ -33,6 +35,8 @@ class CostModel:
             raise ValueError(
                 f"linear={self.linear} and quadratic={self.quadratic} must be at least 0, and one of them above it"
             )
+        if not self.overhead >= 0:
+            raise ValueError(f"overhead={self.overhead} must be at least 0")
 
     @classmethod
     def from_shape(
@@ -77,6 +81,10 @@ class CostModel:
             ffn_hidden_size=_size(config, "intermediate_size"),
             vocab_size=_size(config, "vocab_size"),
         )
+
+    def per_context_parallel_rank(self, cp: int) -> CostModel:
+        """What each of `cp` ranks has to do that share every sample evenly. The overhead is not shared."""
+        return replace(self, linear=self.linear / cp, quadratic=self.quadratic / cp)
 
     def cost(self, num_tokens: int) -> float:
         """Cost of one sample."""

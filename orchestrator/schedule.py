@@ -11,11 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 
+import numpy as np
+
 from orchestrator.alignment import aligned_count
 from orchestrator.cost_model import CostModel
 from orchestrator.geometry import StepGeometry
 from orchestrator.loss_weights import certify
-from orchestrator.makespan_bound import makespan_bound
+from orchestrator.makespan import step_makespan, step_makespan_bound
 from orchestrator.order import in_order
 from orchestrator.placement import place
 from orchestrator.sample_shape import SampleShape
@@ -94,13 +96,15 @@ class StepFigures:
     """What the cost model says of one step, in its own units."""
 
     predicted_cost: tuple[tuple[float, ...], ...]
-    """[dp_rank][micro-batch]"""
+    """[dp_rank][micro-batch], on each context-parallel rank; a pipeline stage has a pp-th of it."""
     sample_cost: tuple[float, ...]
-    """By the sample's index within the step."""
+    """By the sample's index within the step, on each context-parallel rank."""
+    makespan: float
+    """Predicted cost until the last rank is done, waiting included: on a pipeline the stages', with its bubble."""
     predicted_idle_frac: float
     """Share of the ranks' time, until the last one is done, in which they train nothing."""
     idle_bound_frac: float
-    """No schedule of these samples on as many ranks has a lower predicted_idle_frac."""
+    """What predicted_idle_frac cannot fall below with as many micro-batches; see `step_makespan_bound`."""
     num_over_cap: int
     """Micro-batches above the token cap: each is one sample that is longer than it."""
     num_dummies: int
@@ -115,24 +119,37 @@ def step_figures(
 
     A dummy that runs costs what one token does, and trains nothing.
     """
-    cost = cost_model.costs(lengths)
-    sample_cost = cost.tolist()
-    dummy_cost = 0.0 if geometry.skips_dummies else cost_model.cost(1)
-    predicted_cost = tuple(
-        tuple(sum(sample_cost[i] for i in micro_batch) if micro_batch else dummy_cost for micro_batch in rank)
-        for rank in step.micro_batches
-    )
-    cap = geometry.micro_batch_token_cap
-    useful = float(cost.sum()) / step.dp_size
-    predicted_idle_frac = max(0.0, 1 - useful / max(map(sum, predicted_cost)))
+    cost_model, cap = cost_model.per_context_parallel_rank(geometry.cp), geometry.micro_batch_token_cap
+    sample_cost = cost_model.costs(lengths)
+    predicted_cost = _predicted_cost(step, sample_cost.tolist(), cost_model, geometry)
+    cost = np.array(predicted_cost)
+    makespan = step_makespan(cost, geometry)
+    bound = step_makespan_bound(cost, sample_cost, geometry, overhead=cost_model.overhead)
+    num_real = cost.size - step.num_dummies
+    useful = (float(sample_cost.sum()) + num_real * cost_model.overhead) / (geometry.dp_size * geometry.pp)
+    predicted_idle_frac = max(0.0, 1 - useful / makespan)
     return StepFigures(
         predicted_cost=predicted_cost,
-        sample_cost=tuple(sample_cost),
+        sample_cost=tuple(sample_cost.tolist()),
+        makespan=makespan,
         predicted_idle_frac=predicted_idle_frac,
         # Sums in another order differ in the last digits; a bound above what was reached would be no bound.
-        idle_bound_frac=min(predicted_idle_frac, max(0.0, 1 - useful / makespan_bound(cost, step.dp_size))),
+        idle_bound_frac=min(predicted_idle_frac, max(0.0, 1 - useful / bound)),
         num_over_cap=0 if cap is None else step.over_cap(lengths, cap),
         num_dummies=step.num_dummies,
+    )
+
+
+def _predicted_cost(
+    step: StepSchedule, sample_cost: Sequence[float], cost_model: CostModel, geometry: StepGeometry
+) -> tuple[tuple[float, ...], ...]:
+    overhead = cost_model.overhead
+    dummy_cost = 0.0 if geometry.skips_dummies else overhead + cost_model.cost(1)
+    return tuple(
+        tuple(
+            overhead + sum([sample_cost[i] for i in micro_batch]) if micro_batch else dummy_cost for micro_batch in rank
+        )
+        for rank in step.micro_batches
     )
 
 

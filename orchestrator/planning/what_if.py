@@ -12,7 +12,6 @@ from orchestrator.contracts.what_if import Geometry, WhatIf, WhatIfChange, WhatI
 from orchestrator.cost_model import CostModel
 from orchestrator.geometry import StepGeometry
 from orchestrator.planning.recovered_cost import recovered_cost_model
-from orchestrator.planning.step_time import makespan
 from orchestrator.schedule import StepFigures, step_figures, step_micro_batches
 from trainer.contracts.certificate import Certificate
 from trainer.contracts.schedule import StepSchedule
@@ -31,23 +30,21 @@ def what_if(schedule: ScheduleMessage, request: WhatIfRequest) -> WhatIf:
     ran = _ran(schedule)
     asked = _asked(ran, request)
     lengths = schedule.samples.num_tokens
-    cost_model = recovered_cost_model(lengths, schedule.sample_cost)
+    # What is stored is the part of one context-parallel rank.
+    cost_model = recovered_cost_model(lengths, [cost * ran.cp for cost in schedule.sample_cost])
     certificate = _certificate(schedule)
     as_ran = _judged(schedule.micro_batches, ran, lengths, cost_model, certificate)
     ranks = step_micro_batches(lengths, geometry=_step_geometry(asked), cost_model=cost_model)
     micro_batches = tuple(tuple(map(tuple, rank)) for rank in ranks)
     as_asked = _judged(micro_batches, asked, lengths, cost_model, certificate)
     seconds_per_cost = _seconds_per_cost(schedule, as_ran)
-    ran_figures = _figures(as_ran, 1.0, seconds_per_cost)
-    # A context-parallel rank has its part of each sample.
-    asked_figures = _figures(as_asked, ran.cp / asked.cp, seconds_per_cost)
+    ran_figures = _figures(as_ran, seconds_per_cost)
+    asked_figures = _figures(as_asked, seconds_per_cost)
     return WhatIf(
         asked=asked,
         ran=ran,
         micro_batches=micro_batches,
-        predicted_cost=tuple(
-            tuple(cost * ran.cp / asked.cp for cost in rank) for rank in as_asked.figures.predicted_cost
-        ),
+        predicted_cost=as_asked.figures.predicted_cost,
         asked_figures=asked_figures,
         ran_figures=ran_figures,
         change=_change(asked_figures, ran_figures),
@@ -118,7 +115,6 @@ def _certificate(schedule: ScheduleMessage) -> Certificate:
 class _Judged:
     schedule: StepSchedule
     figures: StepFigures
-    makespan: float
     max_micro_batch_tokens: int
 
 
@@ -134,7 +130,6 @@ def _judged(
     return _Judged(
         schedule=step,
         figures=figures,
-        makespan=makespan(figures.predicted_cost, settings),
         max_micro_batch_tokens=max(
             sum(lengths[i] for i in micro_batch) for micro_batch in chain.from_iterable(micro_batches)
         ),
@@ -148,8 +143,8 @@ def _seconds_per_cost(schedule: ScheduleMessage, ran: _Judged) -> float | None:
     return measured_s / cost if cost > 0 and measured_s > 0 else None
 
 
-def _figures(judged: _Judged, cost_factor: float, seconds_per_cost: float | None) -> WhatIfFigures:
-    span = judged.makespan * cost_factor
+def _figures(judged: _Judged, seconds_per_cost: float | None) -> WhatIfFigures:
+    span = judged.figures.makespan
     return WhatIfFigures(
         num_microbatches=judged.schedule.num_microbatches,
         num_dummies=judged.figures.num_dummies,

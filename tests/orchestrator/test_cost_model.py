@@ -80,3 +80,15 @@ def test_many_costs_are_the_costs_one_by_one_and_grow_with_length(
     model = CostModel(linear=parts[0], quadratic=parts[1])
     assert model.costs(lengths).tolist() == pytest.approx([model.cost(length) for length in lengths], rel=1e-15)
     assert all(model.cost(length) < model.cost(length + 1) for length in lengths)
+
+
+def test_context_parallel_ranks_share_samples_but_no_overhead() -> None:
+    model = CostModel(linear=8.0, quadratic=4.0, overhead=3.0)
+    shared = model.per_context_parallel_rank(4)
+    assert shared == CostModel(linear=2.0, quadratic=1.0, overhead=3.0)
+    assert shared.cost(5) == model.cost(5) / 4
+
+
+def test_an_overhead_below_zero_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"overhead=-1\.0 must be at least 0"):
+        CostModel(linear=1.0, quadratic=0.0, overhead=-1.0)

@@ -12,6 +12,7 @@ from typing import Any, Self, TypeVar
 import httpx
 from pydantic import TypeAdapter, ValidationError
 
+from orchestrator.contracts.plan import PlanRequest, RunPlan
 from server.cli.problem import CommandError, ExitCode, Problem, command_error, exit_code_of
 from server.history.schemas import Aggregation, MetricCatalogue, MetricHistory, XAxis
 from server.runs.schemas import Run, RunPage
@@ -55,6 +56,10 @@ class SwellClient:
     def submit(self, spec: Mapping[str, Any]) -> Run:
         """Queue a new run."""
         return self._ask(Run, "POST", "/runs", json=spec)
+
+    def plan(self, request: PlanRequest) -> RunPlan:
+        """What a run would be, with the lengths of an earlier one."""
+        return self._ask(RunPlan, "POST", "/plan", json=request.model_dump(mode="json", exclude_unset=True))
 
     def runs(self, *, states: Iterable[str] = (), text: str | None = None, limit: int = 50) -> RunPage:
         """The newest runs."""

@@ -15,10 +15,14 @@ import typer
 from pydantic import BaseModel
 from rich.console import Console
 
+from orchestrator.contracts.plan import RunLengths
 from orchestrator.contracts.run_state import RunState
 from server.cli import tables
 from server.cli.client import HistoryQuery, SwellClient
 from server.cli.connection import connect, read_settings
+from server.cli.lengths_file import read_lengths
+from server.cli.plan_report import plan_report
+from server.cli.planning import PlanOptions, plan_after_run, plan_here, with_run
 from server.cli.problem import CommandError, ExitCode, Problem
 from server.cli.spec_file import SpecFile, read_spec_file
 from server.cli.up import UpOptions, down, up
@@ -102,6 +106,53 @@ def submit(
             _print_json(run)
         else:
             _console().print(tables.shown(f"{run.name} is {run.state}: {run.id}"))
+
+
+@app.command()
+def plan(
+    spec: Annotated[Path, typer.Argument(metavar="SPEC.yaml", help="A RunSpec.")],
+    lengths: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Sample lengths: a number a line, a JSON list, CSV or JSONL with num_tokens."
+        ),
+    ] = None,
+    run: Annotated[
+        str | None, typer.Option(metavar="RUN", help="Take the lengths of this run; asks the server.")
+    ] = None,
+    kept_frac: Annotated[
+        float, typer.Option(min=0.000001, max=1.0, help="Share of the rollouts that the filter will leave.")
+    ] = 1.0,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change a field, e.g. --set batch.type=all.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Show what a run would be: sizes, learning rate, micro-batches, idle time; or why it cannot work.
+
+    Nothing is started, and without --run no server is needed.
+    """
+    if lengths is not None and run is not None:
+        raise typer.BadParameter("give either --lengths or --run")
+    spec_file = read_spec_file(spec, set_ or ())
+    options = PlanOptions(
+        lengths=RunLengths(type="run", run=run) if run else read_lengths(lengths) if lengths else None,
+        kept_frac=kept_frac,
+    )
+    try:
+        if run is None:
+            found = plan_here(spec_file, options)
+        else:
+            spec_file = with_run(spec_file, run)
+            with _client() as client:
+                found = plan_after_run(client, spec_file, options)
+    except CommandError as error:
+        raise SpecRefusedError(error, spec_file) from error
+    if as_json:
+        _print_json(found)
+    else:
+        console = _console()
+        console.print(plan_report(str(spec_file.spec["name"]), found, width=console.width))
 
 
 @app.command()

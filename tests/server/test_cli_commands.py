@@ -203,6 +203,17 @@ def test_watching_a_run_that_succeeds_succeeds(swell: Swell, recorded: LaunchedR
     assert swell("watch", "recorded").code == 0
 
 
+def test_a_plan_takes_the_lengths_of_an_earlier_run(swell: Swell, recorded: LaunchedRun) -> None:
+    planned = swell("plan", swell.spec_file(), "--run", "recorded", "--json")
+    assert (planned.code, planned.err) == (0, "")
+    lengths = [sentence for sentence in planned.json["assumptions"] if sentence.startswith("lengths: ")]
+    assert "samples of the run 'recorded'" in lengths[0]
+
+    missing = swell("plan", swell.spec_file(), "--run", "nobody")
+    assert missing.code == 2
+    assert "--run nobody  lengths.run: " in missing.err
+
+
 def test_login_prints_a_link_that_works_once(swell: Swell) -> None:
     link = swell("login").out.strip()
     assert link.startswith(swell.server.url)

@@ -16,6 +16,7 @@ import pytest
 from orchestrator.contracts.messages import AttemptLaunch, StepMessage
 from orchestrator.contracts.run_spec import RunSpec
 from orchestrator.main import LAUNCH_VARIABLE, failure_reason
+from orchestrator.size_plan import planned_sizes
 from tests.orchestrator.ingest_server import IngestServer, until, wish
 from tests.orchestrator.run_factories import run_spec
 from trainer.contracts.certificate import Certificate
@@ -92,6 +93,42 @@ def test_a_short_run_ends_well_with_true_records_and_nothing_left(server: Ingest
         assert certificate.sha256 == step.schedule.certificate_sha256
     assert float(steps[-1].metrics["train/log_prob_diff"].value or 0) < 1e-4
     until(lambda: left_behind(tmp_path) == [])
+
+
+@pytest.mark.stack
+def test_a_ramp_that_carries_is_trained_as_it_was_planned(server: IngestServer, tmp_path: Path) -> None:
+    batch = {"type": "ramp", "start": 4, "end": 12, "increment": 4, "over_samples": 24, "remainder": "carry"}
+    spec = run_spec(batch=batch, warm_start=None, filter={"zero_variance": "include"})
+    with driver(spec, server, tmp_path) as process:
+        assert process.wait(120) == 0, (tmp_path / "driver.log").read_text()
+    steps = steps_of(server)
+    planned = list(planned_sizes(spec.batch, kept_per_iteration=[spec.rollouts_per_iteration] * spec.iterations))
+    assert [step.global_batch_size for step in steps] == [4, 4, 4, 8, 8, 12, 8]
+    assert [step.num_rollouts for step in steps] == [size for iteration in planned for size in iteration.step_sizes]
+    firsts = [step for step in steps if step.num_generated]
+    assert [step.num_carried_in for step in firsts] == [iteration.num_carried_in for iteration in planned]
+    assert [step.num_carried_out for step in firsts] == [iteration.num_carried_out for iteration in planned]
+    for step in firsts:
+        assert sum(age > 0 for age in step.schedule.samples.age) == step.num_carried_in
+    ids = [sample for step in steps for sample in step.schedule.samples.sample_id]
+    assert len(set(ids)) == len(ids) == spec.rollouts_per_iteration * spec.iterations
+
+
+@pytest.mark.stack
+def test_an_adaptive_run_measures_its_noise_and_says_what_it_decides(server: IngestServer, tmp_path: Path) -> None:
+    batch = {"type": "adaptive", "mode": "control", "global_batch_size": 8, "min_size": 4, "max_size": 16}
+    settings = {"smoothing": 0.5, "warmup_steps": 0, "patience": 1, "remainder": "carry"}
+    spec = run_spec(batch=batch | settings, filter={"zero_variance": "include"})
+    with driver(spec, server, tmp_path) as process:
+        assert process.wait(120) == 0, (tmp_path / "driver.log").read_text()
+    steps = [step for step in steps_of(server) if step.phase == "rl"]
+    size: int | None = 8
+    for step in steps:
+        decision = step.batch_decision
+        assert decision is not None
+        assert decision.size_before == size
+        size = decision.size_after
+    assert all("noise/scale" in step.metrics for step in steps)
 
 
 @pytest.mark.stack

@@ -13,6 +13,7 @@ import httpx
 from pydantic import TypeAdapter, ValidationError
 
 from orchestrator.contracts.plan import PlanRequest, RunPlan
+from server.cli.home import unusable_home
 from server.cli.problem import CommandError, ExitCode, Problem, command_error, exit_code_of
 from server.history.schemas import Aggregation, MetricCatalogue, MetricHistory, XAxis
 from server.runs.schemas import Run, RunPage
@@ -140,7 +141,9 @@ def read_token(home: Path) -> str:
     path = home / "token"
     try:
         return path.read_text().strip()
-    except FileNotFoundError:
+    except PermissionError as error:
+        raise unusable_home(home, error) from error
+    except (FileNotFoundError, NotADirectoryError):
         raise command_error(
             ExitCode.NO_SERVER,
             "no-server",

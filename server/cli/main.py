@@ -23,7 +23,7 @@ from server.cli.connection import connect, read_settings
 from server.cli.lengths_file import read_lengths
 from server.cli.plan_report import plan_report
 from server.cli.planning import PlanOptions, plan_after_run, plan_here, with_run
-from server.cli.problem import CommandError, ExitCode, Problem
+from server.cli.problem import CommandError, ExitCode, Problem, command_error
 from server.cli.spec_file import SpecFile, read_spec_file
 from server.cli.up import UpOptions, down, up
 from server.cli.watch import changes, watch
@@ -224,7 +224,8 @@ def cancel(
     """End a run: after its current step, or within ten seconds in any case."""
     with _client() as client:
         found = client.cancel(run, kill=kill)
-        for current in changes(client, found.id) if wait else ():
+        seen = changes(client, found.id) if wait else [found]
+        for current in seen:
             found = current
             if not as_json:
                 _console().print(tables.shown(f"{found.name} is {found.state}"))
@@ -244,6 +245,10 @@ def main() -> None:
     except CommandError as error:
         _tell(error.problem, as_json=as_json)
         sys.exit(error.code)
+    except OSError as error:
+        # A disk that is full, a file that is not ours: the system's own sentence says more than a traceback would.
+        _tell(command_error(ExitCode.FAILED, "system", "Failed", str(error)).problem, as_json=as_json)
+        sys.exit(ExitCode.FAILED)
     except KeyboardInterrupt:
         sys.exit(ExitCode.INTERRUPTED)
 

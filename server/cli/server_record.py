@@ -14,6 +14,7 @@ from pathlib import Path
 import psutil
 from pydantic import ValidationError
 
+from server.cli.home import make_home, unusable_home
 from trainer.contracts.text_model import TextModel
 
 
@@ -28,8 +29,11 @@ class ServerRecord(TextModel):
 
 @contextmanager
 def serving(home: Path, url: str) -> Iterator[bool]:
-    """Be the one server of this home as long as the block lasts. Yields False when there is one already."""
-    home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    """Be the one server of this home as long as the block lasts. Yields False when there is one already.
+
+    Raises CommandError (bad input) where the home cannot be written to.
+    """
+    make_home(home)
     with _lock_path(home).open("a") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -65,10 +69,12 @@ def _is_locked(home: Path) -> bool:
     try:
         with _lock_path(home).open("r") as lock:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return False
     except BlockingIOError:
         return True
+    except OSError as error:
+        raise unusable_home(home, error) from error
     return False
 
 

@@ -67,17 +67,19 @@ def duration(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-def shown(text: str, style: str = "") -> Text:
+def shown(text: str, style: str = "", *, several_lines: bool = False) -> Text:
     r"""Text from others as it is: no markup, and no control or direction characters that act on the terminal.
 
-    >>> shown("a\x1b[31m").plain
-    'a\\x1b[31m'
+    several_lines: whether line breaks are kept; in a table and in one line of many they break more than the text.
+
+    >>> shown("a\x1b[31m\n").plain
+    'a\\x1b[31m\\n'
     """
-    return Text("".join(c if c == "\n" or not _acts(c) else _escape(c) for c in text), style=style)
+    return Text("".join(c if (several_lines and c == "\n") or not _acts(c) else _escape(c) for c in text), style=style)
 
 
 def _acts(character: str) -> bool:
-    return unicodedata.category(character) in ("Cc", "Cf")
+    return unicodedata.category(character) in ("Cc", "Cf", "Zl", "Zp")
 
 
 def _escape(character: str) -> str:
@@ -125,7 +127,7 @@ def _details(run: RunSummary) -> list[tuple[str, str | Text]]:
         ("run", run.name),
         ("id", run.id),
         ("state", state_text(run.state)),
-        *([("reason", run.reason)] if run.reason else []),
+        *([("reason", shown(run.reason, several_lines=True))] if run.reason else []),
         *([("at", run.activity)] if run.activity else []),
         ("layout", run.parallelism),
         ("batch", run.batch_policy),
@@ -195,14 +197,14 @@ def problem_text(problem: Problem, place: Callable[[str], str] | None = None) ->
     text = Text()
     text.append(f"{problem.title}", style="bold red")
     if not problem.errors:
-        return text.append(shown(f": {problem.detail}"))
+        return text.append(shown(f": {problem.detail}", several_lines=True))
     for error in problem.errors:
         where = error.pointer if error.pointer is not None else error.parameter
         text.append("\n")
         if place is not None and error.pointer is not None:
             text.append(f"{place(error.pointer)}  ", style="cyan")
         text.append(shown((where or "").strip("/").replace("/", ".") or "the whole", "bold"))
-        text.append(shown(f": {error.detail}"))
+        text.append(shown(f": {error.detail}", several_lines=True))
     return text
 
 

@@ -14,14 +14,13 @@ from rich.console import Console
 
 from orchestrator.contracts.run_state import RunState
 from server.cli.client import SwellClient, read_token
+from server.cli.demo import submit_demo
 from server.cli.problem import CommandError, ExitCode, command_error
 from server.cli.server_record import ServerRecord, server_of, serving
-from server.cli.spec_file import read_spec_file
 from server.settings import Settings
 from server.supervisor import processes
 from server.supervisor.ports import can_listen
 
-DEMO_SPEC = Path(__file__).parents[2] / "examples" / "demo.yaml"
 _END_DEADLINE_S = 30.0
 _ACTIVE = [state for state in RunState if not state.is_terminal]
 
@@ -63,7 +62,7 @@ def down(settings: Settings, *, force: bool, console: Console) -> None:
     """End the server and the Ray head. Refuses while runs are active, unless `force` cancels them."""
     record = server_of(settings.home)
     if record is None:
-        ended = _end_head(settings.home, force=force)
+        ended = settings.home.is_dir() and _end_head(settings.home, force=force)
         console.print("The Ray head has ended." if ended else f"No server of {settings.home} is up.")
         return
     with SwellClient(url=record.url, token=read_token(settings.home)) as client:
@@ -88,7 +87,7 @@ def _greet(settings: Settings, options: UpOptions, console: Console) -> None:
         console.print(f"  {link}\n", soft_wrap=True, highlight=False)
         console.print("Another link: `swell login`. End: Ctrl-C.")
         if options.demo:
-            _submit_demo(client, console)
+            submit_demo(client, console)
     if options.open_browser and _has_screen():
         webbrowser.open(link)
 
@@ -99,20 +98,7 @@ def _greet_again(settings: Settings, options: UpOptions, console: Console) -> No
         console.print(f"A server of {settings.home} is up already (process {record.pid}) at {record.url}.")
         console.print(f"\n  {client.login_link()}\n", soft_wrap=True, highlight=False)
         if options.demo:
-            _submit_demo(client, console)
-
-
-def _submit_demo(client: SwellClient, console: Console) -> None:
-    spec = read_spec_file(DEMO_SPEC).spec
-    try:
-        found = client.run(str(spec["name"]))
-    except CommandError as error:
-        if error.code is not ExitCode.NOT_FOUND:
-            raise
-        submitted = client.submit(spec)
-        console.print(f"The demo run is submitted ({submitted.id}); watch it with `swell watch {submitted.name}`.")
-    else:
-        console.print(f"The demo run is there already: {found.state}.")
+            submit_demo(client, console)
 
 
 def _wait_for_record(settings: Settings) -> ServerRecord:

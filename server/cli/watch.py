@@ -77,7 +77,8 @@ def _line(run: Run) -> str:
         parts.append(f"batch {run.last.global_batch_size}")
         parts.append(f"reward {number(run.last.reward)}")
         parts.append(f"loss {number(run.last.loss)}")
-    return "  ".join([*parts, *([run.reason] if run.reason else [])])
+    # A traceback may follow the sentence; `swell show` has it.
+    return "  ".join([*parts, *([run.reason.splitlines()[0]] if run.reason else [])])
 
 
 class _View:

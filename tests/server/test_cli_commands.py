@@ -9,8 +9,11 @@ from typing import Any
 
 import pytest
 import yaml
+from rich.console import Console
 
 from orchestrator.contracts.run_state import RunTrigger
+from server.cli.client import SwellClient, read_token
+from server.cli.demo import DEMO_SPEC, submit_demo
 from server.cli.main import main
 from tests.server.factories import metric, spec_json, step_message
 from tests.server.live_server import LaunchedRun, LiveServer
@@ -147,6 +150,31 @@ def test_names_are_shown_as_they_are(swell: Swell) -> None:
         assert not {"\x1b", "\u202e"} & set(swell(*command).out)
 
 
+def test_a_line_break_in_a_name_breaks_no_table(swell: Swell) -> None:
+    swell.server.submit(name="two\nlines\u2028three")
+    listed = swell("runs").out
+    assert "two\\nlines\\u2028three  queued" in listed
+    assert len(listed.splitlines()) == 2
+    assert "two\\nlines" in swell("show", "two\nlines\u2028three").out
+
+
+def test_the_demo_is_submitted_once_and_then_told_what_became_of_it(swell: Swell) -> None:
+    def submitted() -> str:
+        with SwellClient(url=swell.server.url, token=read_token(swell.server.settings.home)) as client:
+            console = Console(width=500)
+            with console.capture() as captured:
+                submit_demo(client, console)
+        return captured.get()
+
+    assert "The demo run is submitted" in submitted()
+    assert "The demo run is queued; watch it with `swell watch demo`" in submitted()
+    swell("cancel", "demo")
+    again = submitted()
+    assert "has been cancelled" in again
+    assert f"run it again with `swell submit {DEMO_SPEC}`" in again
+    assert swell("runs", "--json").json["total"] == 1
+
+
 def test_metrics_come_in_columns_over_samples(swell: Swell, recorded: LaunchedRun) -> None:
     history = swell("metrics", "recorded", "reward/mean", "train/loss", "--x", "samples", "--json").json
     by_name = {series["name"]: series for series in history["series"]}
@@ -174,6 +202,12 @@ def test_a_run_that_is_not_there_has_an_exit_code_of_its_own(swell: Swell) -> No
         missing = swell(command, "nobody", "--json")
         assert (missing.code, missing.out) == (3, "")
         assert missing.problem["type"] == "/problems/not-found"
+
+
+def test_cancelling_tells_the_state_with_and_without_waiting(swell: Swell) -> None:
+    for name, options in (("waited", []), ("left", ["--no-wait"])):
+        swell.server.submit(name=name)
+        assert swell("cancel", name, *options).out == f"{name} is cancelled\n"
 
 
 def test_a_queued_run_is_cancelled_and_a_second_time_refused(swell: Swell) -> None:
@@ -228,6 +262,19 @@ def test_without_a_server_the_exit_code_says_so(swell: Swell, monkeypatch: pytes
     monkeypatch.delenv("SWELL_URL")
     monkeypatch.setenv("SWELL_HOME", "/no/such/home")
     assert swell("runs").code == 4
+
+
+@pytest.mark.parametrize("command", [["up", "--no-browser"], ["runs"], ["down"], ["login"]])
+def test_a_home_that_cannot_be_used_is_told_in_a_sentence(
+    swell: Swell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: list[str]
+) -> None:
+    monkeypatch.delenv("SWELL_URL")
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("SWELL_HOME", str(tmp_path / "file" / "home"))
+    told = swell(*command)
+    assert "Traceback" not in told.out + told.err
+    assert str(tmp_path / "file" / "home") in told.out + told.err
+    assert told.code == {"up": 2, "down": 0}.get(command[0], 4)
 
 
 def test_wrong_usage_has_an_exit_code_of_its_own(swell: Swell, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,11 +66,15 @@ class TaskStream:
         )
 
     def _entry(self, position: int, index: int) -> dict[str, Any]:
-        life, task = self._made.get(position, (-1, None))
-        if task is None or index // len(task) != life:
-            task = make_task(self._tasks[position], derive_seed(self._seed, position, 0))
+        life, task = self._made.get(position, (0, None))
+        if task is None:
+            task = self._make(position, life)
+        # All lives are equally long, and some take a tenth of a second to make.
+        if index // len(task) != life:
             life = index // len(task)
-            if life > 0:
-                task = make_task(self._tasks[position], derive_seed(self._seed, position, life))
-            self._made[position] = (life, task)
+            task = self._make(position, life)
+        self._made[position] = (life, task)
         return task[index % len(task)]
+
+    def _make(self, position: int, life: int) -> Task:
+        return make_task(self._tasks[position], derive_seed(self._seed, position, life))

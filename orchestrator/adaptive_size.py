@@ -6,7 +6,7 @@ The loop tells it of every step of reinforcement and asks it for the size of the
 
 from __future__ import annotations
 
-from orchestrator.batch_controller import decide, initial_state
+from orchestrator.batch_controller import ControllerState, decide, initial_state
 from orchestrator.contracts.batch_spec import AdaptiveBatchSpec
 from orchestrator.contracts.messages import BatchDecision
 from orchestrator.noise_scale import estimate_noise, noise_metrics
@@ -17,9 +17,14 @@ from trainer.contracts.metric import Metric
 class AdaptiveSize:
     """The controller's state over one attempt."""
 
-    def __init__(self, spec: AdaptiveBatchSpec) -> None:
+    def __init__(self, spec: AdaptiveBatchSpec, state: ControllerState | None = None) -> None:
+        """state: where an earlier attempt stopped."""
         self._spec = spec
-        self._state = initial_state(spec)
+        self._state = state or initial_state(spec)
+
+    @property
+    def state(self) -> ControllerState:
+        return self._state
 
     @property
     def size(self) -> int | None:

@@ -18,10 +18,11 @@ from enum import StrEnum
 from orchestrator.adaptive_size import AdaptiveSize
 from orchestrator.batch_policy import StepCut, cut_into_steps
 from orchestrator.batch_size import BatchPosition
+from orchestrator.checkpoints import Checkpoints, Resumption
 from orchestrator.contracts.algorithm_spec import AdvantageEstimator
 from orchestrator.contracts.batch_spec import AdaptiveBatchSpec, BatchSpec
 from orchestrator.contracts.messages import EventMessage
-from orchestrator.contracts.rollout import Reporter
+from orchestrator.contracts.rollout import PromptSource, Reporter
 from orchestrator.contracts.rollout_spec import FilterSpec, ZeroVariancePolicy
 from orchestrator.group_filter import EmptyDecision, decide_when_empty
 from orchestrator.iteration_events import carried_event, skipped_event
@@ -31,6 +32,7 @@ from orchestrator.size_plan import steps_left
 from orchestrator.step_runner import PhaseGoal, StepRunner, StopRequestedError
 from orchestrator.stopwatch import Stopwatch
 from orchestrator.train_items import TrainItem, num_rollouts, rollout_items
+from orchestrator.training_state import TrainingState
 from orchestrator.warm_start import WarmStart
 
 _log = logging.getLogger(__name__)
@@ -81,6 +83,8 @@ class TrainingLoop:
         roller: Roller,
         steps: StepRunner,
         reporter: Reporter,
+        source: PromptSource,
+        checkpoints: Checkpoints,
     ) -> None:
         self._warm_start = warm_start
         self._goal = goal
@@ -88,6 +92,8 @@ class TrainingLoop:
         self._roller = roller
         self._steps = steps
         self._reporter = reporter
+        self._source = source
+        self._checkpoints = checkpoints
         self._steps_left = plan.steps_left()
         self._adaptive = AdaptiveSize(plan.batch) if isinstance(plan.batch, AdaptiveBatchSpec) else None
         self._position = BatchPosition()
@@ -95,23 +101,63 @@ class TrainingLoop:
         self._num_empty = 0
 
     def run(self) -> Outcome:
-        """Train to the end.
+        """Train to the end, from where an earlier attempt stopped or from the start.
 
         Raises:
             NothingToTrainError: too many iterations in a row without a surviving group.
             TrainerError, EngineError: a part cannot go on.
         """
         try:
-            if self._warm_start is not None:
-                self._warm_start.run()
-            self._steps.begin(self._goal)
-            self._steps.push_weights()
-            for iteration in range(self._plan.iterations):
+            for iteration in range(self._first_iteration(), self._plan.iterations):
                 self._iterate(iteration)
+                self._checkpoints.save_if_due(self._state(iteration + 1), self._waiting)
+            self._checkpoints.save(self._state(self._plan.iterations), self._waiting)
+            self._checkpoints.settle()
         except StopRequestedError as stop:
             _log.info("%s", stop)
+            self._checkpoints.settle()
             return Outcome.STOPPED
         return Outcome.SUCCEEDED
+
+    def _first_iteration(self) -> int:
+        """Come to where reinforcement begins or goes on; returns the iteration that is next."""
+        resumption = self._checkpoints.resume()
+        if resumption is not None and resumption.state.phase is self._goal.phase:
+            self._go_on(resumption)
+            return resumption.state.iteration
+        if self._warm_start is not None:
+            self._warm_start.run(resumption)
+        self._steps.begin(self._goal)
+        self._steps.push_weights()
+        if self._warm_start is not None:
+            self._checkpoints.save(self._state(0))
+        return 0
+
+    def _go_on(self, resumption: Resumption) -> None:
+        state = resumption.state
+        self._steps.resume(
+            self._goal,
+            directory=resumption.directory,
+            num_steps=state.num_steps,
+            policy_version=state.policy_version,
+        )
+        self._steps.push_weights()
+        self._source.go_to(state.source)
+        self._position, self._num_empty, self._waiting = state.batch, state.num_empty, list(resumption.waiting)
+        if isinstance(self._plan.batch, AdaptiveBatchSpec):
+            self._adaptive = AdaptiveSize(self._plan.batch, state.controller)
+
+    def _state(self, next_iteration: int) -> TrainingState:
+        return TrainingState(
+            phase=self._goal.phase,
+            iteration=next_iteration,
+            num_steps=self._steps.num_steps,
+            policy_version=self._steps.policy_version,
+            source=self._source.position(),
+            batch=self._position,
+            controller=None if self._adaptive is None else self._adaptive.state,
+            num_empty=self._num_empty,
+        )
 
     def _iterate(self, iteration: int) -> None:
         """One round of generate and train."""

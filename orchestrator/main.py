@@ -6,18 +6,24 @@ It ends with code 0 when training is done or was stopped, else with 1; the proce
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import sys
 import traceback
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import ray
 
+from orchestrator.checkpoint_store import CheckpointStore
+from orchestrator.checkpoints import Checkpoints
+from orchestrator.contracts.checkpoint_spec import CheckpointSpec
 from orchestrator.contracts.messages import AttemptLaunch, Phase, StateReport
 from orchestrator.contracts.rollout import PromptSource, Reporter, Reward, RolloutEngine
 from orchestrator.contracts.rollout_spec import ZeroVariancePolicy
@@ -38,6 +44,7 @@ from orchestrator.tokenizer import TextTokenizer
 from orchestrator.warm_start import HeldOutEval, WarmStart
 from trainer.architecture import load_hf_config
 from trainer.contracts.model_spec import ModelSpec, ScratchModelSpec
+from trainer.contracts.policy_trainer import PolicyTrainer
 from trainer.contracts.trainer_spec import PhaseSpec
 from trainer.ray_trainer import RayPolicyTrainer
 
@@ -75,7 +82,7 @@ def _run_and_tell(launch: AttemptLaunch, reporter: Reporter) -> StateReport:
     try:
         with ExitStack() as ends:
             _join_ray(ends)
-            outcome = build_loop(launch.spec, reporter, ends).run()
+            outcome = build_loop(launch.spec, reporter, ends, run_dir=Path(launch.run_dir)).run()
     except Exception as error:
         _log.exception("the attempt failed")
         return StateReport(attempt=launch.attempt, outcome="failed", at=datetime.now(UTC), reason=failure_reason(error))
@@ -95,10 +102,13 @@ class _Parts:
     engine: RolloutEngine
     reward: Reward
     steps: StepRunner
+    checkpoints: Checkpoints
 
 
-def build_loop(spec: RunSpec, reporter: Reporter, ends: ExitStack) -> TrainingLoop:
+def build_loop(spec: RunSpec, reporter: Reporter, ends: ExitStack, *, run_dir: Path) -> TrainingLoop:
     """The loop of a run with all its parts. Ray is initialised; `ends` closes what has processes.
+
+    run_dir: holds the checkpoints of earlier attempts, and of this one.
 
     Raises:
         ValueError: the model or the data are not what the spec says.
@@ -106,7 +116,7 @@ def build_loop(spec: RunSpec, reporter: Reporter, ends: ExitStack) -> TrainingLo
     """
     _log.info("starting %s", spec.name)
     reporter.activity("starting the trainer and the engines", num_steps=0, total_steps=None)
-    parts = _build_parts(spec, reporter, ends)
+    parts = _build_parts(spec, reporter, ends, run_dir)
     return TrainingLoop(
         warm_start=_warm_start(spec, parts, reporter),
         goal=_goal(Phase.RL, spec.rl_phase, spec, zero_variance=spec.filter.zero_variance),
@@ -130,10 +140,12 @@ def build_loop(spec: RunSpec, reporter: Reporter, ends: ExitStack) -> TrainingLo
         ),
         steps=parts.steps,
         reporter=reporter,
+        source=parts.source,
+        checkpoints=parts.checkpoints,
     )
 
 
-def _build_parts(spec: RunSpec, reporter: Reporter, ends: ExitStack) -> _Parts:
+def _build_parts(spec: RunSpec, reporter: Reporter, ends: ExitStack, run_dir: Path) -> _Parts:
     stream = TaskStream(spec.data.tasks, seed=derive_seed(spec.seed, "data"), lower_case=spec.data.lower_case)
     tokenizer = _tokenizer(spec.model, stream)
     hf_config = load_hf_config(spec.model)
@@ -166,6 +178,29 @@ def _build_parts(spec: RunSpec, reporter: Reporter, ends: ExitStack) -> _Parts:
             geometry=geometry,
             cost_model=CostModel.from_hf_config(hf_config),
         ),
+        checkpoints=_checkpoints(spec.checkpoint, trainer, reporter, run_dir, hf_config, tokenizer),
+    )
+
+
+def _checkpoints(
+    spec: CheckpointSpec,
+    trainer: PolicyTrainer,
+    reporter: Reporter,
+    run_dir: Path,
+    hf_config: Mapping[str, Any],
+    tokenizer: TextTokenizer,
+) -> Checkpoints:
+    def write_model_files(directory: Path) -> None:
+        (directory / "config.json").write_text(json.dumps(dict(hf_config), indent=2))
+        tokenizer.save(directory)
+
+    store = CheckpointStore(run_dir / "checkpoints", keep_last=spec.keep_last, keep_every=spec.keep_every)
+    return Checkpoints(
+        store,
+        trainer=trainer,
+        reporter=reporter,
+        every_steps=spec.every_steps,
+        write_model_files=write_model_files,
     )
 
 
@@ -187,6 +222,7 @@ def _warm_start(spec: RunSpec, parts: _Parts, reporter: Reporter) -> WarmStart |
             max_new_tokens=spec.rollout.max_new_tokens,
         ),
         reporter=reporter,
+        checkpoints=parts.checkpoints,
     )
 
 

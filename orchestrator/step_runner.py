@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from orchestrator.contracts.messages import BatchDecision, Phase
 from orchestrator.contracts.rollout import Reporter, RolloutEngine
@@ -84,6 +85,12 @@ class StepRunner:
         """Optimise something else from now on: optimizer and LR position begin anew."""
         self._trainer.start_phase(goal.spec)
         self._goal = goal
+
+    def resume(self, goal: PhaseGoal, *, directory: Path, num_steps: int, policy_version: int) -> None:
+        """Go on within a phase from a checkpoint of an earlier attempt."""
+        self.begin(goal)
+        self._trainer.load(str(directory))
+        self._num_steps, self._policy_version = num_steps, policy_version
 
     def train(self, items: Sequence[TrainItem], *, iteration: int) -> TrainedStep:
         """Train one step on all the items. It is to be reported before the next one begins."""

@@ -56,6 +56,10 @@ class TextTokenizer:
             raise ValueError(f"the tokenizer in {path} has no eos_token; model.path needs one that ends its answers")
         return cls(backend=backend)
 
+    def save(self, directory: Path) -> None:
+        """Write the tokenizer's files, as `from_directory` reads them."""
+        self.backend.save_pretrained(directory)
+
     @property
     def eos_id(self) -> int:
         """The token that ends an answer."""

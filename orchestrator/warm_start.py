@@ -9,6 +9,7 @@ import logging
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
+from orchestrator.checkpoints import Checkpoints, Resumption
 from orchestrator.contracts.messages import EventMessage
 from orchestrator.contracts.rollout import PromptSource, Reporter, Reward, RolloutEngine, Sampling
 from orchestrator.contracts.warm_start_spec import SftWarmStartSpec
@@ -16,6 +17,7 @@ from orchestrator.rollout_round import Decode
 from orchestrator.step_runner import PhaseGoal, StepRunner
 from orchestrator.stopwatch import Stopwatch
 from orchestrator.train_items import supervised_item
+from orchestrator.training_state import TrainingState
 from trainer.contracts.metric import Metric, mean
 
 _log = logging.getLogger(__name__)
@@ -67,6 +69,7 @@ class WarmStart:
         steps: StepRunner,
         held_out: HeldOutEval,
         reporter: Reporter,
+        checkpoints: Checkpoints,
     ) -> None:
         self._spec = spec
         self._goal = goal
@@ -75,22 +78,50 @@ class WarmStart:
         self._steps = steps
         self._held_out = held_out
         self._reporter = reporter
+        self._checkpoints = checkpoints
 
-    def run(self) -> None:
+    def run(self, resumption: Resumption | None = None) -> None:
         """Train until the held-out reward is reached, at most max_steps; a policy that has it needs no step.
+
+        resumption: where an earlier attempt stopped in this phase.
 
         Raises:
             StopRequestedError: the server wants the attempt to end.
         """
-        self._steps.begin(self._goal)
-        self._steps.push_weights()
-        measured = self._held_out.measure()
-        for step in range(self._spec.max_steps):
+        first, measured = self._begin() if resumption is None else self._go_on(resumption)
+        for step in range(first, self._spec.max_steps):
             if self._is_reached(measured):
                 break
             self._tell_activity(step, measured)
             measured = self._train_step(step, measured)
+            self._checkpoints.save_if_due(self._state(step + 1, measured))
         self._tell_end(measured)
+
+    def _begin(self) -> tuple[int, Metric]:
+        self._steps.begin(self._goal)
+        self._steps.push_weights()
+        return 0, self._held_out.measure()
+
+    def _go_on(self, resumption: Resumption) -> tuple[int, Metric]:
+        state = resumption.state
+        self._steps.resume(
+            self._goal,
+            directory=resumption.directory,
+            num_steps=state.num_steps,
+            policy_version=state.policy_version,
+        )
+        self._source.go_to(state.source)
+        return state.iteration, mean(*(state.held_out_reward or (0.0, 0.0)))
+
+    def _state(self, next_step: int, measured: Metric) -> TrainingState:
+        return TrainingState(
+            phase=self._goal.phase,
+            iteration=next_step,
+            num_steps=self._steps.num_steps,
+            policy_version=self._steps.policy_version,
+            source=self._source.position(),
+            held_out_reward=(measured.total, measured.count),
+        )
 
     def _train_step(self, step: int, measured: Metric) -> Metric:
         """Train one step and measure when it is time; returns the newest measurement."""

@@ -70,8 +70,28 @@ class Sampling:
     """Same seed, same prompts, same weights: same completions."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourcePosition:
+    """How far a source is in its stream."""
+
+    next_index: int = 0
+    """Of the next question to draw."""
+    drawn: tuple[int, ...] = ()
+    """Questions that were drawn for training and not yet taken."""
+    held_out: tuple[int, ...] = ()
+    num_left_out: int = 0
+
+
 class PromptSource(Protocol):
     """An endless stream of prompts; the same seed gives the same stream."""
+
+    def position(self) -> SourcePosition:
+        """Where the stream stands."""
+        ...
+
+    def go_to(self, position: SourcePosition) -> None:
+        """Go on from there, as if everything before it had been taken."""
+        ...
 
     def take(self, count: int) -> Sequence[Prompt]:
         """The next prompts of the stream."""

@@ -12,6 +12,7 @@ from pydantic import Field, PositiveInt, model_validator
 from orchestrator.contracts.algorithm_spec import AlgorithmSpec
 from orchestrator.contracts.batch_plan import Supply, check_batch_plan
 from orchestrator.contracts.batch_spec import AdaptiveBatchSpec, BatchSpec
+from orchestrator.contracts.checkpoint_spec import CheckpointSpec, LimitsSpec
 from orchestrator.contracts.data_spec import ReasoningGymDataSpec
 from orchestrator.contracts.rollout_spec import FilterSpec, ReasoningGymRewardSpec, RolloutSpec, ZeroVariancePolicy
 from orchestrator.contracts.schedule_spec import Packer, ScheduleSpec
@@ -55,6 +56,10 @@ class RunSpec(TextModel):
     """Of the reinforcement steps."""
     parallelism: ParallelismSpec = ParallelismSpec()
     """Layout of the trainer; one rank unless said."""
+    checkpoint: CheckpointSpec = CheckpointSpec()
+    """When the run saves its state."""
+    limits: LimitsSpec = LimitsSpec()
+    """What the run may use up before it fails."""
     tags: dict[Name, Annotated[str, Field(max_length=200)]] = {}
     """Words to find the run by."""
 

@@ -11,7 +11,7 @@ import hashlib
 from collections import deque
 from collections.abc import Sequence
 
-from orchestrator.contracts.rollout import Prompt
+from orchestrator.contracts.rollout import Prompt, SourcePosition
 from orchestrator.data.task_stream import Question, TaskStream
 from orchestrator.tokenizer import TextTokenizer
 
@@ -28,7 +28,7 @@ class TaskPromptSource:
         self._tokenizer = tokenizer
         self._max_prompt_tokens = max_prompt_tokens
         self._next_index = 0
-        self._training: deque[Prompt] = deque()
+        self._training: deque[tuple[int, Prompt]] = deque()  # with their indices
         self._held_out: list[int] = []  # indices: prompts that nobody asks for would only fill memory
         self._num_left_out = 0
 
@@ -36,6 +36,22 @@ class TaskPromptSource:
     def num_left_out(self) -> int:
         """Questions so far that were longer than allowed, or that their task failed to make."""
         return self._num_left_out
+
+    def position(self) -> SourcePosition:
+        """Where the stream stands."""
+        return SourcePosition(
+            next_index=self._next_index,
+            drawn=tuple(index for index, _ in self._training),
+            held_out=tuple(self._held_out),
+            num_left_out=self._num_left_out,
+        )
+
+    def go_to(self, position: SourcePosition) -> None:
+        """Go on from there, as if everything before it had been taken."""
+        self._next_index = position.next_index
+        self._training = deque((index, self._prompt_at(index)) for index in position.drawn)
+        self._held_out = list(position.held_out)
+        self._num_left_out = position.num_left_out
 
     def take(self, count: int) -> Sequence[Prompt]:
         """The next prompts of the stream.
@@ -45,7 +61,7 @@ class TaskPromptSource:
         """
         for _ in range(_MAX_DRAWS + count):
             if len(self._training) >= count:
-                return [self._training.popleft() for _ in range(count)]
+                return [self._training.popleft()[1] for _ in range(count)]
             self._advance()
         raise self._starved(count)
 
@@ -70,7 +86,7 @@ class TaskPromptSource:
         elif _is_held_out(prompt.text):
             self._held_out.append(self._next_index - 1)
         else:
-            self._training.append(prompt)
+            self._training.append((self._next_index - 1, prompt))
 
     def _fitting(self, question: Question) -> Prompt | None:
         token_ids = self._tokenizer.encode_prompt(question.text)

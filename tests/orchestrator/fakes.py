@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from orchestrator.contracts.messages import EventMessage, StateReport, StepMessage
-from orchestrator.contracts.rollout import Completion, Prompt, Sampling
+from orchestrator.contracts.rollout import Completion, Prompt, Sampling, SourcePosition
 from trainer.contracts.metric import mean
 from trainer.contracts.policy_trainer import GradientNoise, StepRecord, StepStatus, Weights
 from trainer.contracts.sample import TrainSample
@@ -38,6 +39,12 @@ class FakeSource:
     def take(self, count: int) -> Sequence[Prompt]:
         first, self.num_taken = self.num_taken, self.num_taken + count
         return [_prompt(f"p{i}", i % 3) for i in range(first, first + count)]
+
+    def position(self) -> SourcePosition:
+        return SourcePosition(next_index=self.num_taken)
+
+    def go_to(self, position: SourcePosition) -> None:
+        self.num_taken = position.next_index
 
     def held_out(self, count: int) -> Sequence[Prompt]:
         return [_prompt(f"h{i}", 0) for i in range(count)]
@@ -123,6 +130,15 @@ class FakeTrainer:
                 )
             )
         return records
+
+    def begin_save(self, directory: str) -> None:
+        (Path(directory) / "trainer.json").write_text(str(self._position))
+
+    def finish_save(self) -> None:
+        pass
+
+    def load(self, directory: str) -> None:
+        self._position = int((Path(directory) / "trainer.json").read_text())
 
     def weights(self) -> Weights:
         return {"w": np.zeros(1, dtype=np.float32)}

@@ -91,6 +91,19 @@ def test_asking_for_held_out_prompts_changes_neither_stream_nor_prompts() -> Non
     assert asked.held_out(20)[:10] == first
 
 
+@pytest.mark.parametrize("held_out_first", [0, 40])
+def test_a_source_goes_on_where_another_one_stood(held_out_first: int) -> None:
+    made, later = source(max_prompt_tokens=60), source(max_prompt_tokens=60)
+    made.held_out(held_out_first)
+    made.take(70)
+    later.held_out(10)
+    later.go_to(made.position())
+    assert later.position() == made.position()
+    assert later.take(90) == made.take(90)
+    assert later.held_out(60) == made.held_out(60)
+    assert later.num_left_out == made.num_left_out
+
+
 def test_prompt_ids_are_unique() -> None:
     prompts = source().take(300)
     assert len({prompt.prompt_id for prompt in prompts}) == 300

@@ -1,162 +1,40 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, cycle, repeat
-from typing import Any
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from orchestrator.contracts.algorithm_spec import AdvantageEstimator
-from orchestrator.contracts.batch_spec import AllBatchSpec, BatchSpec, FixedBatchSpec, Remainder
-from orchestrator.contracts.messages import Phase, StepMessage
-from orchestrator.contracts.rollout_spec import FilterSpec, RolloutSpec, ZeroVariancePolicy
-from orchestrator.contracts.warm_start_spec import SftWarmStartSpec
-from orchestrator.loop import IterationPlan, NothingToTrainError, Outcome, TrainingLoop
-from orchestrator.rollout_round import Roller
-from orchestrator.step_runner import PhaseGoal, StepRunner
-from orchestrator.warm_start import HeldOutEval, WarmStart
+from orchestrator.contracts.batch_spec import FixedBatchSpec, Remainder
+from orchestrator.contracts.messages import Phase
+from orchestrator.contracts.rollout_spec import FilterSpec, ZeroVariancePolicy
+from orchestrator.loop import NothingToTrainError, Outcome
 from tests.orchestrator.batch_factories import adaptive, ramp, token_budget
-from tests.orchestrator.factories import COST_MODEL, case, step_geometry
+from tests.orchestrator.factories import case
 from tests.orchestrator.fakes import (
     EOS,
     RIGHT,
     WRONG,
-    FakeEngine,
-    FakeReporter,
-    FakeReward,
-    FakeSource,
-    FakeTrainer,
-    decode,
-    encode_answer,
 )
-from trainer.contracts.certificate import LossAggregation
+from tests.orchestrator.loop_run import (
+    GROUP_SIZE,
+    NUM_PROMPTS,
+    Run,
+    all_right,
+    all_wrong,
+    mixed,
+    mixed_in_first,
+    warm_start_spec,
+)
 from trainer.contracts.loss_spec import ClippedLossSpec, SftLossSpec
-from trainer.contracts.optimizer_spec import OptimizerSpec
 from trainer.contracts.policy_trainer import GradientNoise, StepStatus
 from trainer.contracts.schedule import step_schedule_problems
-from trainer.contracts.trainer_spec import PhaseSpec
-
-Answers = Callable[[int], Sequence[int]]
-GROUP_SIZE = 4
-NUM_PROMPTS = 8
 
 
-def all_wrong(i: int) -> Sequence[int]:
-    return WRONG
-
-
-def all_right(i: int) -> Sequence[int]:
-    return RIGHT
-
-
-def mixed(i: int) -> Sequence[int]:
-    """One rollout of each group is right."""
-    return RIGHT if i % GROUP_SIZE == 0 else WRONG
-
-
-def mixed_in_first(count: int) -> Answers:
-    return lambda i: mixed(i) if i < count * GROUP_SIZE else WRONG
-
-
-class Run:
-    """A loop on fakes, and what it left behind."""
-
-    def __init__(
-        self,
-        answers: Iterable[Answers],
-        *,
-        iterations: int = 2,
-        batch: BatchSpec | None = None,
-        filter_spec: FilterSpec | None = None,
-        warm_start: SftWarmStartSpec | None = None,
-    ) -> None:
-        self.trainer, self.reporter, self.source = FakeTrainer(), FakeReporter(), FakeSource()
-        self.engine = FakeEngine(iter(answers))
-        self.steps = StepRunner(
-            trainer=self.trainer,
-            engine=self.engine,
-            reporter=self.reporter,
-            geometry=step_geometry(dp_size=2, token_cap=64),
-            cost_model=COST_MODEL,
-        )
-        filter_spec = filter_spec or FilterSpec()
-        rollout = RolloutSpec(group_size=GROUP_SIZE, max_new_tokens=4)
-        self.loop = TrainingLoop(
-            warm_start=None if warm_start is None else self._warm_start(warm_start),
-            goal=_goal(Phase.RL, filter_spec.zero_variance),
-            plan=IterationPlan(
-                iterations=iterations,
-                advantage=AdvantageEstimator.DR_GRPO,
-                batch=batch or AllBatchSpec(type="all"),
-                filter_spec=filter_spec,
-                rollouts_per_iteration=GROUP_SIZE * NUM_PROMPTS,
-            ),
-            roller=Roller(
-                source=self.source,
-                engine=self.engine,
-                reward=FakeReward(),
-                decode=decode,
-                rollout=rollout,
-                num_prompts=NUM_PROMPTS,
-                filter_spec=filter_spec,
-                seed=1,
-                check_stop=self.steps.check_stop,
-            ),
-            steps=self.steps,
-            reporter=self.reporter,
-        )
-
-    def _warm_start(self, spec: SftWarmStartSpec) -> WarmStart:
-        return WarmStart(
-            spec,
-            goal=_goal(Phase.WARM_START),
-            source=self.source,
-            encode_answer=encode_answer,
-            steps=self.steps,
-            held_out=HeldOutEval(
-                source=self.source,
-                engine=self.engine,
-                reward=FakeReward(),
-                decode=decode,
-                num_prompts=spec.eval_prompts,
-                max_new_tokens=4,
-            ),
-            reporter=self.reporter,
-        )
-
-    def run(self) -> Outcome:
-        return self.loop.run()
-
-    @property
-    def reported(self) -> list[StepMessage]:
-        return self.reporter.steps
-
-    def column(self, name: str) -> list[Any]:
-        return [getattr(message, name) for message in self.reported]
-
-
-def _goal(phase: Phase, zero_variance: ZeroVariancePolicy | None = None) -> PhaseGoal:
-    loss = SftLossSpec() if phase is Phase.WARM_START else ClippedLossSpec()
-    return PhaseGoal(
-        phase=phase,
-        spec=PhaseSpec(optimizer=OptimizerSpec(lr=1e-3), loss=loss),
-        loss_aggregation=LossAggregation.ROLLOUT_MEAN,
-        constant_tokens=4,
-        zero_variance=zero_variance,
-    )
-
-
-def warm_start_spec(**changes: Any) -> SftWarmStartSpec:
-    fields: dict[str, Any] = {
-        "type": "sft",
-        "max_steps": 6,
-        "until_reward": 0.5,
-        "eval_every": 2,
-        "eval_prompts": 4,
-        "batch": {"type": "fixed", "global_batch_size": 4},
-    }
-    return SftWarmStartSpec.model_validate(fields | changes)
+@pytest.fixture(autouse=True)
+def _own_checkpoints(tmp_path: Path) -> None:
+    Run.root = tmp_path
 
 
 def test_an_iteration_is_one_step_as_large_as_what_the_filter_left() -> None:
@@ -246,8 +124,8 @@ def test_an_iteration_whose_rollouts_all_wait_is_told_and_does_not_count_as_empt
     filter_spec = FilterSpec(max_consecutive_empty=1)
     run = Run([mixed_in_first(4)] * 4, iterations=4, batch=batch, filter_spec=filter_spec)
     assert run.run() is Outcome.SUCCEEDED
-    assert [event.kind for event in run.reporter.events] == ["iteration_carried"] * 2
-    assert [event.data["num_carried_out"] for event in run.reporter.events] == [16, 32]
+    assert [event.kind for event in run.events] == ["iteration_carried"] * 2
+    assert [event.data["num_carried_out"] for event in run.events] == [16, 32]
     assert run.column("num_carried_in") == [32, 8]
     assert run.column("num_carried_out") == [8, 0]
     # The last iteration trains all that is left.
@@ -338,7 +216,7 @@ def test_nothing_survives() -> None:
     filter_spec = FilterSpec(max_refills=given["max_refills"], max_consecutive_empty=2)
     run = Run(chain([all_wrong] * 4, repeat(mixed)), iterations=2, filter_spec=filter_spec)
     assert run.run() is Outcome.SUCCEEDED
-    [skipped] = run.reporter.events
+    [skipped] = run.events
     assert skipped.kind == "iteration_skipped"
     assert skipped.data["status"] == expected["status"]
     assert skipped.data["lr_advance"] == expected["lr_advance"]
@@ -362,7 +240,7 @@ def test_too_many_empty_iterations_in_a_row_fail_and_say_why() -> None:
     run = Run(repeat(all_right), iterations=9, filter_spec=FilterSpec(max_consecutive_empty=3))
     with pytest.raises(NothingToTrainError, match=r"3 iterations in a row .* mean reward was 1\.000"):
         run.run()
-    assert len(run.reporter.events) == 3
+    assert len(run.events) == 3
 
 
 def test_a_trained_iteration_ends_the_row_of_empty_ones() -> None:
@@ -381,7 +259,7 @@ def test_survivors_that_fill_no_step_are_told_as_such() -> None:
     batch = FixedBatchSpec(type="fixed", global_batch_size=32, remainder=Remainder.DROP)
     run = Run([mixed_in_first(2), mixed], iterations=2, batch=batch)
     run.run()
-    [skipped] = run.reporter.events
+    [skipped] = run.events
     assert skipped.data["num_dropped"] == 8
     assert "batch.remainder=drop" in skipped.message
 
@@ -394,7 +272,7 @@ def test_the_warm_start_ends_at_the_held_out_reward() -> None:
     assert run.column("iteration") == [0, 1, 2, 3, 0]
     evals = [message.metrics.get("eval/reward") for message in run.reported]
     assert [value.value if value else None for value in evals] == [None, 0.0, None, 1.0, None]
-    assert run.reporter.events[0].data == {"num_steps": 4, "reward": 1.0, "reached": True}
+    assert run.events[0].data == {"num_steps": 4, "reward": 1.0, "reached": True}
     assert [type(phase.loss) for phase in run.trainer.phases] == [SftLossSpec, ClippedLossSpec]
     assert {sampling.temperature for sampling in run.engine.samplings[:3]} == {0.0}
 
@@ -403,7 +281,7 @@ def test_the_warm_start_gives_up_at_its_last_step() -> None:
     run = Run(chain(repeat(all_wrong, 4), [mixed]), iterations=1, warm_start=warm_start_spec(max_steps=5))
     run.run()
     assert run.column("phase").count("warm_start") == 5
-    assert run.reporter.events[0].data["reached"] is False
+    assert run.events[0].data["reached"] is False
 
 
 def test_a_policy_that_is_good_enough_needs_no_warm_start() -> None:

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.contracts.batch_spec import BatchSpec, FixedBatchSpec, Remainder
+from orchestrator.contracts.messages import Phase, StepMessage
+from orchestrator.training_state import TrainingState
+from tests.orchestrator.batch_factories import adaptive, ramp
+from tests.orchestrator.loop_run import (
+    Answers,
+    Run,
+    all_wrong,
+    mixed_in_first,
+    warm_start_spec,
+)
+from trainer.contracts.policy_trainer import GradientNoise
+
+
+@pytest.fixture(autouse=True)
+def _own_checkpoints(tmp_path: Path) -> None:
+    Run.root = tmp_path
+
+
+class DiedError(Exception):
+    """The process ended here."""
+
+
+def dying_at(step: int) -> Callable[[StepMessage], None]:
+    def on_step(message: StepMessage) -> None:
+        if message.step == step:
+            raise DiedError
+
+    return on_step
+
+
+def without_times(messages: Iterable[StepMessage]) -> list[dict[str, Any]]:
+    left_out = {"started_at", "ended_at", "metrics", "measured_idle_frac"}
+    return [message.model_dump(exclude=left_out) for message in messages]
+
+
+@pytest.mark.parametrize("dies_at", range(9))
+@pytest.mark.parametrize(
+    "batch",
+    [
+        FixedBatchSpec(type="fixed", global_batch_size=9, remainder=Remainder.CARRY),
+        ramp(start=4, end=12, increment=4, over_samples=40, remainder=Remainder.CARRY),
+        adaptive(min_size=2, max_size=64, global_batch_size=8),
+    ],
+    ids=lambda batch: batch.type,
+)
+def test_a_run_that_dies_goes_on_as_if_it_never_had(batch: BatchSpec, dies_at: int, tmp_path: Path) -> None:
+    # Greedy answers during the warm start are all wrong. What the engine answers depends on the call alone.
+    answers = [all_wrong] * 4 + [mixed_in_first(count) for count in (5, 3, 6, 4)]
+
+    def attempt(answers: Sequence[Answers], directory: str = "checkpoints") -> Run:
+        warm_start = warm_start_spec(max_steps=3, eval_every=1, until_reward=0.9)
+        where = tmp_path / directory
+        run = Run(answers, iterations=4, batch=batch, warm_start=warm_start, checkpoints=where, every_steps=1)
+        run.trainer.noise = GradientNoise(rank_sq_norms=(2.0, 1.0), sq_norm=1.0)
+        return run
+
+    unbroken = attempt(answers, "unbroken")
+    unbroken.run()
+    expected = without_times(unbroken.reported)
+    assert len(expected) >= 8
+
+    first = attempt(answers)
+    first.reporter.on_step = dying_at(dies_at)
+    if dies_at < len(expected):
+        with pytest.raises(DiedError):
+            first.run()
+    else:
+        first.run()
+    again = attempt([])
+    state = again.checkpoints.resume()
+    resumed_at = 0 if state is None else state.state.num_steps
+    calls = len(answers) - _calls_left(None if state is None else state.state, len(answers))
+    second = attempt(answers[calls:])
+    second.run()
+    assert without_times(second.reported) == expected[resumed_at:]
+
+
+def _calls_left(state: TrainingState | None, num_answers: int) -> int:
+    """Calls of generate that a run makes from this state on."""
+    if state is None:
+        return num_answers
+    return 4 - state.iteration if state.phase is Phase.RL else num_answers - 1 - state.iteration

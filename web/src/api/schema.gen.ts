@@ -310,6 +310,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{run_id}/steps/{step}/whatif": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * What If
+         * @description A recorded step scheduled otherwise: the same samples on another layout or under another cut, beside what ran.
+         */
+        post: operations["whatIf"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{run_id}/steps:batch": {
         parameters: {
             query?: never;
@@ -612,6 +632,31 @@ export interface components {
             total: string;
         };
         /**
+         * CheckpointSpec
+         * @description Checkpoints hold all that a run goes on from: weights, optimizer, LR and data position, waiting rollouts.
+         *
+         *     Besides the steps named here, one is written when reinforcement begins and one when the run ends.
+         */
+        CheckpointSpec: {
+            /**
+             * Every Steps
+             * @description Save at the end of the first iteration that is this many steps after the last checkpoint.
+             * @default 50
+             */
+            every_steps: number;
+            /**
+             * Keep Every
+             * @description Checkpoints of steps that are a multiple of it stay for good; none unless said.
+             */
+            keep_every?: number | null;
+            /**
+             * Keep Last
+             * @description So many of the newest stay.
+             * @default 2
+             */
+            keep_last: number;
+        };
+        /**
          * ConstantLengths
          * @description Every sample has as many tokens.
          */
@@ -780,6 +825,30 @@ export interface components {
             type: "fixed";
         };
         /**
+         * Geometry
+         * @description The settings that a step was or would be scheduled with, none left open.
+         */
+        Geometry: {
+            balance: components["schemas"]["Balance"];
+            barrier: components["schemas"]["Barrier"];
+            /** Cp */
+            cp: number;
+            /** Dp */
+            dp: number;
+            /** Micro Batch Size */
+            micro_batch_size: number | null;
+            packer: components["schemas"]["Packer"];
+            /** Pp */
+            pp: number;
+            /**
+             * Token Cap
+             * @description Per context-parallel rank.
+             */
+            token_cap: number | null;
+            /** Vpp */
+            vpp: number;
+        };
+        /**
          * Health
          * @description The server answers.
          */
@@ -878,6 +947,18 @@ export interface components {
             step_s: number;
             /** Tokens Per S */
             tokens_per_s: number | ("NaN" | "Infinity" | "-Infinity") | null;
+        };
+        /**
+         * LimitsSpec
+         * @description What a run may use up before it fails.
+         */
+        LimitsSpec: {
+            /**
+             * Max Restarts
+             * @description How often the run may go on from its last checkpoint after a process of it died.
+             * @default 3
+             */
+            max_restarts: number;
         };
         /**
          * ListedLengths
@@ -1718,6 +1799,14 @@ export interface components {
              * @description How many rollouts make a step.
              */
             batch: components["schemas"]["FixedBatchSpec"] | components["schemas"]["AllBatchSpec"] | components["schemas"]["TokenBudgetBatchSpec"] | components["schemas"]["RampBatchSpec"] | components["schemas"]["ExplicitBatchSpec"] | components["schemas"]["AdaptiveBatchSpec"];
+            /**
+             * @description When the run saves its state.
+             * @default {
+             *       "every_steps": 50,
+             *       "keep_last": 2
+             *     }
+             */
+            checkpoint: components["schemas"]["CheckpointSpec"];
             /** @description Where prompts come from. */
             data: components["schemas"]["ReasoningGymDataSpec"];
             /**
@@ -1733,6 +1822,13 @@ export interface components {
              * @description Rounds of generate and train after the warm start.
              */
             iterations: number;
+            /**
+             * @description What the run may use up before it fails.
+             * @default {
+             *       "max_restarts": 3
+             *     }
+             */
+            limits: components["schemas"]["LimitsSpec"];
             /**
              * Model
              * @description What is trained.
@@ -2551,6 +2647,115 @@ export interface components {
             type: "transformers";
         };
         /**
+         * WhatIf
+         * @description Both schedules of the same samples, judged alike. The loss weights are the same in both.
+         */
+        WhatIf: {
+            asked: components["schemas"]["Geometry"];
+            asked_figures: components["schemas"]["WhatIfFigures"];
+            /**
+             * Certificate Sha256
+             * @description Of the asked schedule: equal to the stored one, because weights do not depend on the cut.
+             */
+            certificate_sha256: string;
+            change: components["schemas"]["WhatIfChange"];
+            /**
+             * Micro Batches
+             * @description [dp_rank][micro-batch] → sample indices of the stored step, as asked; empty: a dummy.
+             */
+            micro_batches: number[][][];
+            /**
+             * Predicted Cost
+             * @description [dp_rank][micro-batch], in the units of the stored schedule.
+             */
+            predicted_cost: number[][];
+            ran: components["schemas"]["Geometry"];
+            ran_figures: components["schemas"]["WhatIfFigures"];
+        };
+        /**
+         * WhatIfChange
+         * @description Asked minus ran.
+         */
+        WhatIfChange: {
+            /** Idle Bound Frac */
+            idle_bound_frac: number;
+            /**
+             * Makespan Frac
+             * @description (asked − ran) / ran: −0.25 is a quarter faster.
+             */
+            makespan_frac: number;
+            /** Max Micro Batch Tokens */
+            max_micro_batch_tokens: number;
+            /** Num Dummies */
+            num_dummies: number;
+            /** Num Microbatches */
+            num_microbatches: number;
+            /** Num Over Cap */
+            num_over_cap: number;
+            /** Predicted Idle Frac */
+            predicted_idle_frac: number;
+            /** Predicted S */
+            predicted_s: number | null;
+        };
+        /**
+         * WhatIfFigures
+         * @description What a schedule comes to.
+         */
+        WhatIfFigures: {
+            /** Idle Bound Frac */
+            idle_bound_frac: number;
+            /**
+             * Makespan
+             * @description Predicted cost until the last rank is done, in the cost model's units, the bubble of a pipeline included.
+             */
+            makespan: number;
+            /** Max Micro Batch Tokens */
+            max_micro_batch_tokens: number;
+            /** Num Dummies */
+            num_dummies: number;
+            /** Num Microbatches */
+            num_microbatches: number;
+            /** Num Over Cap */
+            num_over_cap: number;
+            /** Predicted Idle Frac */
+            predicted_idle_frac: number;
+            /**
+             * Predicted S
+             * @description The same in seconds, scaled by what the step's micro-batches took when it ran; None: nothing was measured.
+             */
+            predicted_s: number | null;
+        };
+        /**
+         * WhatIfRequest
+         * @description What shall be different; everything that is not given stays as it ran.
+         */
+        WhatIfRequest: {
+            balance?: components["schemas"]["Balance"] | null;
+            barrier?: components["schemas"]["Barrier"] | null;
+            /**
+             * Cp
+             * @description Context-parallel ranks share each sample: a micro-batch holds token_cap × cp tokens, at a cp-th of the cost.
+             */
+            cp?: number | null;
+            /** Dp */
+            dp?: number | null;
+            /** Micro Batch Size */
+            micro_batch_size?: number | null;
+            packer?: components["schemas"]["Packer"] | null;
+            /** Pp */
+            pp?: number | null;
+            /**
+             * Token Cap
+             * @description Tokens per context-parallel rank.
+             */
+            token_cap?: number | null;
+            /**
+             * Vpp
+             * @description Virtual stages of an interleaved pipeline: micro-batches of a rank are then a multiple of pp.
+             */
+            vpp?: number | null;
+        };
+        /**
          * XAxis
          * @description What a history is drawn over.
          * @enum {string}
@@ -2857,7 +3062,7 @@ export interface operations {
     listRunEvents: {
         parameters: {
             query?: {
-                /** @description Id of the last event of the page before. */
+                /** @description Id of the page before's last event. */
                 after?: number;
                 limit?: number;
             };
@@ -3028,7 +3233,7 @@ export interface operations {
     listSteps: {
         parameters: {
             query?: {
-                /** @description The first step of the page. */
+                /** @description First step of the page. */
                 from?: number;
                 limit?: number;
             };
@@ -3063,7 +3268,7 @@ export interface operations {
     getStep: {
         parameters: {
             query?: {
-                /** @description From this attempt; by default the one that the run shows. */
+                /** @description Of this attempt; else of the one that the run shows. */
                 attempt?: number | null;
             };
             header?: never;
@@ -3098,7 +3303,7 @@ export interface operations {
     getStepSchedule: {
         parameters: {
             query?: {
-                /** @description From this attempt; by default the one that the run shows. */
+                /** @description Of this attempt; else of the one that the run shows. */
                 attempt?: number | null;
             };
             header?: never;
@@ -3117,6 +3322,45 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["StepScheduleOut"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    whatIf: {
+        parameters: {
+            query?: {
+                /** @description Of this attempt; else of the one that the run shows. */
+                attempt?: number | null;
+            };
+            header?: never;
+            path: {
+                run_id: string;
+                step: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WhatIfRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WhatIf"];
                 };
             };
             /** @description A problem (RFC 9457) */

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler
+from pydantic_core import CoreSchema
 
 Name: TypeAlias = Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
 NonNegativeFraction: TypeAlias = Annotated[float, Field(ge=0.0, lt=1.0)]
+
+
+def _make_integers_strict(part: Any) -> None:
+    if isinstance(part, dict):
+        if part.get("type") == "int":
+            part["strict"] = True
+        for value in part.values():
+            _make_integers_strict(value)
+    elif isinstance(part, list):
+        for value in part:
+            _make_integers_strict(value)
 
 
 class TextModel(BaseModel):
@@ -21,6 +33,13 @@ class TextModel(BaseModel):
         # Docstrings under fields become the descriptions in the OpenAPI document and the JSON schema.
         use_attribute_docstrings=True,
     )
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Make whole numbers strict: `true` is not 1, and `"7"` is not 7."""
+        schema = handler(source)
+        _make_integers_strict(schema)
+        return schema
 
 
 class FieldError(ValueError):

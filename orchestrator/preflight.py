@@ -9,6 +9,7 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -27,6 +28,11 @@ _MAX_PROCESSES_PER_CORE = 8
 _BYTES_PER_PARAMETER = 16
 """Weight, gradient and Adam's two moments in fp32: the least that a rank needs, without activations."""
 
+_BYTES_PER_TOKEN = 64
+"""Of a rollout in the driver: its id and its log-prob as Python objects, the least that is kept until it is trained."""
+
+_MAX_NUMBER = 2**53 - 1
+
 Problem = tuple[str, str]
 """The dotted path of the field to change, and a sentence."""
 
@@ -38,9 +44,35 @@ def preflight(spec: RunSpec) -> list[Problem]:
         problems += [("model.path", message) for message in _model_problems(Path(spec.model.path))]
     else:
         problems += _memory_problems(spec.model, spec.parallelism)
+    problems += _number_problems(spec.model_dump(), "")
+    problems += _rollout_problems(spec)
     problems += _process_problems(spec.parallelism.world_size, spec.rollout.engine.replicas)
     problems += _data_problems(spec.data, needs_answers=spec.warm_start is not None)
     return problems
+
+
+def _number_problems(value: Any, path: str) -> Iterator[Problem]:
+    if isinstance(value, dict):
+        for name, item in value.items():
+            yield from _number_problems(item, f"{path}.{name}" if path else str(name))
+    elif isinstance(value, tuple):
+        for i, item in enumerate(value):
+            yield from _number_problems(item, f"{path}.{i}")
+    elif isinstance(value, int) and abs(value) > _MAX_NUMBER:
+        yield path, f"is {value:.3g}; records and browsers hold whole numbers up to 2^53 − 1"
+
+
+def _rollout_problems(spec: RunSpec) -> Iterator[Problem]:
+    num_tokens = spec.rollouts_per_iteration * spec.max_sample_tokens
+    needed, there = num_tokens * _BYTES_PER_TOKEN, psutil.virtual_memory().total
+    if needed > there:
+        message = (
+            f"{spec.rollouts_per_iteration:.3g} rollouts an iteration, of up to {spec.max_sample_tokens:.3g} tokens, "
+            f"need {needed / 2**30:.3g} GiB, but this machine has {there / 2**30:,.1f} GiB; lower one of "
+            "data.rollout_batch_size, rollout.group_size, data.max_prompt_tokens and rollout.max_new_tokens"
+        )
+        yield "data.rollout_batch_size", message
+        yield "rollout.group_size", message
 
 
 def _process_problems(num_ranks: int, num_engines: int) -> Iterator[Problem]:

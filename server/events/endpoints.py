@@ -13,6 +13,7 @@ from server.database.tables import events
 from server.dependencies import Reading
 from server.events.schemas import RunEventOut, RunEventPage
 from server.http.guarded_route import GuardedRoute
+from server.http.whole_number import WholeNumber
 from server.runs import queries as run_queries
 
 router = APIRouter(prefix="/api/v1/runs/{run_id}/events", tags=["events"], route_class=GuardedRoute)
@@ -23,8 +24,8 @@ router = APIRouter(prefix="/api/v1/runs/{run_id}/events", tags=["events"], route
 def list_run_events(
     run_id: str,
     database: Reading,
-    after: Annotated[int, Query(ge=0, le=2**53 - 1, description="Id of the last event of the page before.")] = 0,
-    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    after: Annotated[WholeNumber, Query(ge=0, le=2**53 - 1, description="Id of the page before's last event.")] = 0,
+    limit: Annotated[WholeNumber, Query(ge=1, le=1000)] = 100,
 ) -> RunEventPage:
     """Changes of state and the driver's own events, oldest first."""
     with database.read() as connection:

@@ -12,6 +12,7 @@ from server.history.catalogue import catalogue
 from server.history.schemas import Aggregation, MetricCatalogue, MetricHistory, XAxis
 from server.history.service import HistoryQuery, history
 from server.http.guarded_route import GuardedRoute
+from server.http.whole_number import WholeNumber
 from server.runs import queries as run_queries
 
 router = APIRouter(prefix="/api/v1", tags=["metrics"], route_class=GuardedRoute)
@@ -39,7 +40,7 @@ def query_metrics(
         float | None, Query(alias="to", allow_inf_nan=False, description="End of the range, itself not included.")
     ] = None,
     max_points: Annotated[
-        int, Query(ge=1, le=10_000, description="With more points than this they come as buckets.")
+        WholeNumber, Query(ge=1, le=10_000, description="With more points than this they come as buckets.")
     ] = 1000,
     agg: Aggregation = Aggregation.MINMAX,
     superseded: Annotated[bool, Query(description="Also steps that a later attempt trained again.")] = False,

@@ -115,7 +115,17 @@ def _schedule_findings(message: StepMessage, schedule: StepSchedule) -> Iterator
             "/schedule/micro_batches",
             f"the ranks hold {schedule.global_batch_size} samples, global_batch_size is {message.global_batch_size}",
         )
-    problems = step_schedule_problems(schedule, lengths=samples.num_tokens, token_cap=message.schedule.token_cap)
+    told = message.schedule
+    if (told.token_cap is None) == (told.micro_batch_size is None):
+        yield "/schedule/token_cap", "a step is cut either by token_cap or by micro_batch_size; give one of them"
+    problems = step_schedule_problems(
+        schedule,
+        lengths=samples.num_tokens,
+        token_cap=told.token_cap,
+        micro_batch_size=told.micro_batch_size,
+        # An interleaved pipeline runs micro-batches in groups of pp.
+        count_multiple=told.pp if told.vpp > 1 else 1,
+    )
     for problem in problems:
         yield "/schedule/samples/weight" if problem.startswith("certificate") else "/schedule/micro_batches", problem
     if schedule.certificate.loss_aggregation.sums_to_one and schedule.certificate.total == 0 < message.num_loss_tokens:

@@ -1,13 +1,15 @@
-"""What a run would be, before it is submitted."""
+"""What a run would be before it is submitted, and what a step would have been under other settings."""
 
 from __future__ import annotations
 
 from fastapi import APIRouter
 
 from orchestrator.contracts.plan import PlanRequest, RunPlan
+from orchestrator.contracts.what_if import WhatIf, WhatIfRequest
 from server.auth.access import Access, requires
 from server.dependencies import Planning
 from server.http.guarded_route import GuardedRoute
+from server.steps.endpoints import Attempt, StepPath
 
 router = APIRouter(prefix="/api/v1", tags=["planning"], route_class=GuardedRoute)
 
@@ -20,3 +22,12 @@ async def plan_run(request: PlanRequest, planner: Planning) -> RunPlan:
     A spec that cannot work is a 422 that names the fields, as when it is submitted.
     """
     return await planner.plan(request)
+
+
+@router.post("/runs/{run_id}/steps/{step}/whatif", operation_id="whatIf")
+@requires(Access.READ)
+async def what_if(
+    run_id: str, step: StepPath, request: WhatIfRequest, planner: Planning, attempt: Attempt = None
+) -> WhatIf:
+    """A recorded step scheduled otherwise: the same samples on another layout or under another cut, beside what ran."""
+    return await planner.what_if(run_id, step, attempt, request)

@@ -9,12 +9,14 @@ import anyio
 import anyio.to_thread
 
 from orchestrator.contracts.plan import PlanRequest, RunLengths, RunPlan
+from orchestrator.contracts.what_if import WhatIf, WhatIfRequest
 from server.database.engine import Database
 from server.errors import BusyError, InvalidError, NotFoundError
 from server.http.pointers import pointer
 from server.planning.stored_lengths import stored_lengths
 from server.runs import queries as run_queries
 from server.runs.machine_check import check_on_this_machine
+from server.steps import queries as step_queries
 from trainer.contracts.text_model import FieldError
 
 T = TypeVar("T")
@@ -34,6 +36,10 @@ class Planner:
         """Foresee a run. Raises InvalidError where it cannot work, BusyError when too many wait."""
         return await self._compute(lambda: self._plan(request))
 
+    async def what_if(self, run: str, step: int, attempt: int | None, request: WhatIfRequest) -> WhatIf:
+        """Schedule a stored step otherwise. Raises NotFoundError, InvalidError or BusyError."""
+        return await self._compute(lambda: self._what_if(run, step, attempt, request))
+
     async def _compute(self, work: Callable[[], T]) -> T:
         if self._limiter.statistics().tasks_waiting >= _MAX_WAITING:
             raise BusyError(f"{_MAX_WAITING} plans are waiting")
@@ -48,7 +54,17 @@ class Planner:
         try:
             return plan_run(request, run_lengths=lengths)
         except FieldError as error:
-            raise InvalidError([(pointer(field.split(".")), str(error)) for field in error.fields]) from None
+            raise _invalid(error) from None
+
+    def _what_if(self, run: str, step: int, attempt: int | None, request: WhatIfRequest) -> WhatIf:
+        from orchestrator.planning.what_if import what_if
+
+        with self._database.read() as connection:
+            _, schedule = step_queries.schedule(connection, run_queries.run_key(connection, run), step, attempt)
+        try:
+            return what_if(schedule, request)
+        except FieldError as error:
+            raise _invalid(error) from None
 
     def _lengths_of(self, run: str) -> list[int]:
         with self._database.read() as connection:
@@ -57,3 +73,7 @@ class Planner:
             except NotFoundError as error:
                 raise InvalidError([("/lengths/run", str(error))]) from None
             return stored_lengths(connection, key)
+
+
+def _invalid(error: FieldError) -> InvalidError:
+    return InvalidError([(pointer(field.split(".")), str(error)) for field in error.fields])

@@ -12,6 +12,7 @@ from server.auth.access import Access, requires
 from server.dependencies import Reading, Runs, Supervisor
 from server.http.guarded_route import GuardedRoute
 from server.http.problems import FieldProblem, ProblemError
+from server.http.whole_number import WholeNumber
 from server.runs import queries
 from server.runs.cursor import decode_cursor, encode_cursor
 from server.runs.machine_check import check_on_this_machine
@@ -44,7 +45,7 @@ def list_runs(
         list[str], Query(max_length=20, description="`tag=value`, or `tag` for any value; all must match.")
     ] = [],  # noqa: B006
     cursor: Annotated[str | None, Query(max_length=200, description="The next_cursor of the page before.")] = None,
-    limit: Annotated[int, Query(ge=1, le=500)] = 100,
+    limit: Annotated[WholeNumber, Query(ge=1, le=500)] = 100,
 ) -> RunPage:
     """Runs, newest first."""
     unstated = RunFilter(text=text, name=name, tags=tuple(map(_tag, tag)))

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Path, Query
 from server.auth.access import Access, requires
 from server.dependencies import Reading
 from server.http.guarded_route import GuardedRoute
+from server.http.whole_number import WholeNumber
 from server.ingest.verify import certificate_of
 from server.runs import queries as run_queries
 from server.steps import queries
@@ -17,9 +18,10 @@ from server.steps.schemas import CertificateOut, StepPage, StepRow, StepSchedule
 router = APIRouter(prefix="/api/v1/runs/{run_id}/steps", tags=["steps"], route_class=GuardedRoute)
 
 MAX_STEP = 2**53 - 1
-StepPath = Annotated[int, Path(ge=0, le=MAX_STEP)]
+StepPath = Annotated[WholeNumber, Path(ge=0, le=MAX_STEP)]
 Attempt = Annotated[
-    int | None, Query(ge=1, le=2**31 - 1, description="From this attempt; by default the one that the run shows.")
+    WholeNumber | None,
+    Query(ge=1, le=2**31 - 1, description="Of this attempt; else of the one that the run shows."),
 ]
 
 
@@ -28,8 +30,8 @@ Attempt = Annotated[
 def list_steps(
     run_id: str,
     database: Reading,
-    first: Annotated[int, Query(alias="from", ge=0, le=MAX_STEP, description="The first step of the page.")] = 0,
-    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    first: Annotated[WholeNumber, Query(alias="from", ge=0, le=MAX_STEP, description="First step of the page.")] = 0,
+    limit: Annotated[WholeNumber, Query(ge=1, le=1000)] = 100,
 ) -> StepPage:
     """Steps in ascending order, each from the newest attempt that trained it."""
     with database.read() as connection:

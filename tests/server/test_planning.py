@@ -84,3 +84,56 @@ def test_a_million_lengths_are_taken_and_one_more_is_refused(sqlite_server: Live
     told = plan(sqlite_server, lengths={"type": "list", "num_tokens": [7] * 1_000_000})
     assert told["num_tokens_expected"] == told["num_samples"] * 7
     assert refusals(sqlite_server, lengths={"type": "list", "num_tokens": [7] * 1_000_001}) == ["/lengths/num_tokens"]
+
+
+def what_if(server: LiveServer, path: str, **asked: Any) -> Any:
+    answer = server.http.post(f"/api/v1/runs/{path}/whatif", json=asked)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def test_a_recorded_step_is_scheduled_otherwise_with_the_same_weights(server: LiveServer) -> None:
+    run = server.launch()
+    message = step_message(3, lengths=(30, 31, 32, 33, 34, 35, 36))
+    server.record(run, message)
+    told = what_if(server, f"{run.id}/steps/3", dp=4)
+    assert (told["asked"]["dp"], told["ran"]["dp"]) == (4, 2)
+    placed = [i for rank in told["micro_batches"] for micro_batch in rank for i in micro_batch]
+    assert (sorted(placed), len(told["micro_batches"])) == (list(range(7)), 4)
+    assert told["certificate_sha256"] == message.schedule.certificate_sha256
+    assert told["change"]["makespan_frac"] < 0
+    same = what_if(server, f"{run.id}/steps/3")
+    assert same["asked"] == same["ran"]
+
+
+def test_a_superseded_step_is_reached_by_its_attempt(server: LiveServer) -> None:
+    run = server.launch()
+    server.record(run, step_message(0, lengths=(5, 6)))
+    server.record(server.next_attempt(run), step_message(0, lengths=(5, 6, 7)))
+
+    def num_samples(query: str) -> int:
+        told = server.http.post(f"/api/v1/runs/{run.id}/steps/0/whatif{query}", json={}).json()
+        return sum(len(micro_batch) for rank in told["micro_batches"] for micro_batch in rank)
+
+    assert (num_samples(""), num_samples("?attempt=1"), num_samples("?attempt=2")) == (3, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("asked", "pointers"),
+    [
+        ({"token_cap": 64, "micro_batch_size": 2}, ["/token_cap", "/micro_batch_size"]),
+        ({"dp": 0}, ["/dp"]),
+        ({"dp": True}, ["/dp"]),
+        ({"dp": 10**9}, ["/dp"]),
+        ({"vpp": 2}, ["/vpp", "/pp"]),
+    ],
+)
+def test_settings_that_do_not_fit_are_named(
+    sqlite_server: LiveServer, asked: dict[str, Any], pointers: list[str]
+) -> None:
+    run = sqlite_server.launch()
+    sqlite_server.record(run, step_message(0))
+    answer = sqlite_server.http.post(f"/api/v1/runs/{run.id}/steps/0/whatif", json=asked)
+    assert answer.status_code == 422
+    assert [error["pointer"] for error in answer.json()["errors"]] == pointers
+    assert sqlite_server.http.post(f"/api/v1/runs/{run.id}/steps/1/whatif", json={}).status_code == 404

@@ -54,6 +54,8 @@ def test_what_the_scheduler_makes_is_right(lengths: list[int]) -> None:
         ("schedule.measured_s", ((1.0,),), "/schedule/measured_s"),
         ("schedule.sample_cost", (1.0,), "/schedule/sample_cost"),
         ("schedule.token_cap", 20, "/schedule/micro_batches"),
+        ("schedule.micro_batch_size", 4, "/schedule/token_cap"),
+        ("schedule.token_cap", None, "/schedule/token_cap"),
         ("policy_version", 2**53, "/policy_version"),
         ("num_generated", 5, "/num_generated"),
         ("num_filtered", 3, "/num_generated"),
@@ -69,6 +71,27 @@ def test_what_the_scheduler_makes_is_right(lengths: list[int]) -> None:
 )
 def test_a_contradiction_is_found_where_it_is(path: str, value: Any, pointer: str) -> None:
     assert pointer in [found for found, _ in step_findings(changed(path, value))]
+
+
+def test_a_step_that_is_cut_by_count_keeps_to_it() -> None:
+    right = step_message(0, lengths=(5,) * 4)
+    by_count = right.schedule.model_copy(
+        update={"token_cap": None, "micro_batch_size": 2, "micro_batches": (((0, 1),), ((2, 3),))}
+    )
+    told = {"num_over_cap": 0, "num_microbatches": 1, "num_dummies": 0}
+    assert step_findings(right.model_copy(update={"schedule": by_count, **told})) == []
+    too_many = by_count.model_copy(update={"micro_batches": (((0, 1, 2),), ((3,),))})
+    found = step_findings(right.model_copy(update={"schedule": too_many, **told}))
+    assert "/schedule/micro_batches" in [pointer for pointer, _ in found]
+
+
+def test_an_interleaved_pipeline_has_whole_groups_of_micro_batches() -> None:
+    found = step_findings(changed("schedule.pp", 4))
+    assert found == []
+    interleaved = step_message(0).schedule.model_copy(update={"pp": 4, "vpp": 2})
+    found = step_findings(step_message(0).model_copy(update={"schedule": interleaved}))
+    assert [pointer for pointer, _ in found] == ["/schedule/micro_batches"]
+    assert "multiple of 4" in found[0][1]
 
 
 def test_rollouts_that_waited_are_accounted_for() -> None:

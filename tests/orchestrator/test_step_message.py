@@ -6,7 +6,11 @@ from fractions import Fraction
 
 import pytest
 
-from orchestrator.contracts.messages import StepMessage
+from orchestrator.contracts.batch_spec import AdaptiveMode
+from orchestrator.contracts.messages import BatchDecision, StepMessage
+from orchestrator.contracts.rollout_spec import ZeroVariancePolicy
+from orchestrator.contracts.schedule_spec import Barrier, Packer
+from orchestrator.geometry import StepGeometry
 from orchestrator.rollout_counts import RolloutCounts
 from orchestrator.step_message import metric_message, step_message
 from tests.orchestrator.run_factories import AT, small_step, trained_step
@@ -33,6 +37,47 @@ def test_counts_agree_with_the_schedule() -> None:
     assert (message.num_generated, message.num_filtered, message.num_dropped) == (9, 3, 1)
     assert (message.ended_at - message.started_at).total_seconds() == 2.0
     assert sum(map(Fraction, samples.weight)) == 1
+
+
+def test_carried_counts_and_the_decision_are_told() -> None:
+    decision = BatchDecision(
+        mode=AdaptiveMode.ADVISE, noise_scale=9.5, proposed_size=8, size_before=None, size_after=None, reason="why"
+    )
+    counts = RolloutCounts(num_generated=9, num_carried_in=2, num_carried_out=3)
+    message = step_message(trained_step(), started_at=AT, seconds=1.0, metrics={}, counts=counts, decision=decision)
+    assert (message.num_carried_in, message.num_carried_out, message.batch_decision) == (2, 3, decision)
+
+
+def test_ages_are_told_only_where_somebody_waited() -> None:
+    trained = trained_step(num_samples=3)
+    assert step_message(trained, started_at=AT, seconds=1.0, metrics={}).schedule.samples.age == ()
+    first, *others = trained.items
+    waited = replace(trained, items=(replace(first, age=2), *others))
+    assert step_message(waited, started_at=AT, seconds=1.0, metrics={}).schedule.samples.age == (2, 0, 0)
+
+
+def test_samples_of_one_rollout_count_as_one_rollout() -> None:
+    trained = trained_step(num_samples=5)
+    of_one = [replace(item, shape=replace(item.shape, rollout_id="r")) for item in trained.items[:3]]
+    message = step_message(
+        replace(trained, items=(*of_one, *trained.items[3:])), started_at=AT, seconds=1.0, metrics={}
+    )
+    assert (message.global_batch_size, message.num_rollouts) == (5, 3)
+    assert message.schedule.samples.rollout_id[:3] == ("r", "r", "r")
+
+
+def test_the_schedule_tells_the_geometry_that_it_was_made_for() -> None:
+    trained = trained_step()
+    geometry = StepGeometry(
+        dp_size=2, micro_batch_size=3, packer=Packer.FIRST_FIT, barrier=Barrier.MICRO_BATCH, cp=2, pp=4, vpp=2
+    )
+    trained = replace(trained, geometry=geometry, zero_variance=ZeroVariancePolicy.INCLUDE)
+    schedule = step_message(trained, started_at=AT, seconds=1.0, metrics={}).schedule
+    assert (schedule.token_cap, schedule.micro_batch_size) == (None, 3)
+    assert (schedule.packer, schedule.barrier) == (Packer.FIRST_FIT, Barrier.MICRO_BATCH)
+    assert (schedule.cp, schedule.pp, schedule.vpp) == (2, 4, 2)
+    assert schedule.zero_variance is ZeroVariancePolicy.INCLUDE
+    assert not schedule.skips_dummies
 
 
 def test_rates_weigh_by_time_so_that_their_mean_is_the_rate_of_the_whole() -> None:

@@ -8,7 +8,7 @@ import pytest
 from orchestrator.contracts.algorithm_spec import AdvantageEstimator
 from orchestrator.contracts.rollout import Completion, Group, Rollout
 from orchestrator.loss_weights import certify
-from orchestrator.train_items import rollout_items, supervised_item, train_samples
+from orchestrator.train_items import num_rollouts, rollout_items, supervised_item, train_samples
 from tests.orchestrator.factories import group
 from tests.orchestrator.fakes import FakeSource, encode_answer
 from trainer.contracts.certificate import LossAggregation
@@ -57,3 +57,17 @@ def test_the_rollouts_of_a_prompt_share_its_group() -> None:
     items = rollout_items([group([1.0, 0.0], group_id="a"), group([0.0, 1.0], group_id="b")], AdvantageEstimator.GRPO)
     assert [item.shape.group_id for item in items] == ["a", "a", "b", "b"]
     assert len({item.shape.rollout_id for item in items}) == 4
+
+
+def test_the_samples_of_one_rollout_share_what_the_rollout_weighs() -> None:
+    whole, *others = rollout_items([with_responses(group([1.0, 0.0]), 3, 2)], AdvantageEstimator.DR_GRPO)
+    parts = [
+        replace(whole, shape=replace(whole.shape, sample_id=f"{whole.shape.sample_id}/{k}", num_loss_tokens=3))
+        for k in range(2)
+    ]
+    items = [*parts, *others]
+    shapes = [item.shape for item in items]
+    samples = train_samples(items, certify(shapes, loss_aggregation=LossAggregation.ROLLOUT_MEAN, constant_tokens=None))
+    assert num_rollouts(items) == 2
+    totals = [sample.loss_scale * sample.num_loss_tokens for sample in samples]
+    assert totals == pytest.approx([0.75, 0.75, 1.5])

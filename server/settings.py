@@ -32,6 +32,8 @@ class Settings:
     """A lost run that does not come back within this time fails."""
     stop_deadline_s: float = 10.0
     """A driver that is asked to stop and has not ended within this time is ended."""
+    max_active_runs: int = 1
+    """Runs at a time; the others wait. More would share the cores of one machine, and each be slower than alone."""
     max_body_bytes: int = 64 * MIB
     """A larger request is refused, whatever it says of its own length."""
     max_queued_writes: int = 2000
@@ -39,13 +41,16 @@ class Settings:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Settings:
-        """Read SWELL_HOME (default `~/.swell`), SWELL_HOST, SWELL_PORT, SWELL_DATABASE_URL and SWELL_ALLOWED_HOSTS."""
+        """Read SWELL_HOME (default `~/.swell`), SWELL_HOST, SWELL_PORT, SWELL_DATABASE_URL, SWELL_ALLOWED_HOSTS and
+        SWELL_MAX_ACTIVE_RUNS. Raises ValueError for what cannot be.
+        """
         return cls(
             home=Path(environment.get("SWELL_HOME") or "~/.swell").expanduser().resolve(),
             host=environment.get("SWELL_HOST") or "127.0.0.1",
-            port=_port(environment.get("SWELL_PORT")),
+            port=_number(environment, "SWELL_PORT", default=DEFAULT_PORT, lowest=0, highest=65_535),
             database_url=environment.get("SWELL_DATABASE_URL") or None,
             allowed_hosts=tuple(filter(None, (environment.get("SWELL_ALLOWED_HOSTS") or "").split(","))),
+            max_active_runs=_number(environment, "SWELL_MAX_ACTIVE_RUNS", default=1, lowest=1, highest=1000),
         )
 
     @property
@@ -68,9 +73,10 @@ class Settings:
         return self.home / "runs" / run_id
 
 
-def _port(text: str | None) -> int:
+def _number(environment: Mapping[str, str], name: str, *, default: int, lowest: int, highest: int) -> int:
+    text = environment.get(name)
     if not text:
-        return DEFAULT_PORT
-    if not text.isdigit() or not 0 <= int(text) <= 65_535:
-        raise ValueError(f"SWELL_PORT={text!r} must be a number from 0 to 65535")
+        return default
+    if not (text.isascii() and text.isdigit() and lowest <= int(text) <= highest):
+        raise ValueError(f"{name}={text!r} must be a number from {lowest} to {highest}")
     return int(text)

@@ -22,8 +22,6 @@ from server.supervisor.reconciler import Reconciler
 from server.supervisor.view import Deadlines, run_id_of
 
 _MAX_LOG_BYTES = 10 * 1024**2
-_MAX_ACTIVE_RUNS = 1
-"""More at a time would share the cores of one machine, and each would be slower than alone."""
 
 
 def serve(settings: Settings, on_ready: Callable[[], None]) -> list[str]:
@@ -54,7 +52,7 @@ def _reconciler(settings: Settings, runs: RunStore, cluster: LocalCluster) -> Re
             lost_s=settings.lost_deadline_s,
             stop_s=settings.stop_deadline_s,
         ),
-        max_active_runs=_MAX_ACTIVE_RUNS,
+        max_active_runs=settings.max_active_runs,
         server_url=settings.url,
         run_dir=settings.run_dir,
     )

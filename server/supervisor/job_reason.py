@@ -14,6 +14,8 @@ _RAY_PREFIX = re.compile(r"^Job entrypoint command failed with exit code (-?\d+)
 _RAY_LOG_LINE = re.compile(
     r"^(\d{4}-\d\d-\d\d [\d:,]+\s+(INFO|WARNING) \w+\.py:\d+ -- .*|Running entrypoint for job .*)$"
 )
+# What Python says of libraries' code, with the line that it means: never why a driver ended.
+_PYTHON_WARNING = re.compile(r"^\S+\.py:\d+: \w*Warning: .*\n(?:[ \t]+\S.*\n?)?", re.MULTILINE)
 
 
 def ended_reason(job: Job) -> str:
@@ -38,6 +40,7 @@ def _failed_reason(message: str) -> str:
         if prefix
         else "The driver was ended from outside and could not make its last report."
     )
-    lines = [line for line in _RAY_PREFIX.sub("", message).strip().splitlines() if not _RAY_LOG_LINE.match(line)]
+    told = _PYTHON_WARNING.sub("", _RAY_PREFIX.sub("", message))
+    lines = [line for line in told.strip().splitlines() if not _RAY_LOG_LINE.match(line)]
     tail = "\n".join(lines[-_MAX_LINES:])[-_MAX_CHARACTERS:]
     return f"{sentence}\n\n{tail}" if tail else sentence

@@ -121,3 +121,19 @@ def test_a_long_message_keeps_its_end() -> None:
     assert "exit code -9" in reason
     assert reason.endswith("the end")
     assert len(reason) < 4200
+
+
+def test_warnings_about_the_code_of_libraries_are_left_out() -> None:
+    printed = (
+        "/lib/reasoning_gym/a.py:12: SyntaxWarning: invalid escape sequence '\\d'\n"
+        '  pattern = "\\d"\n'
+        "/lib/b.py:3: DeprecationWarning: old\n"
+        "Traceback (most recent call last):\n"
+        '  File "main.py", line 3\n'
+        "ValueError: the cause\n"
+    )
+    message = f"Job entrypoint command failed with exit code 1, last available logs (truncated):\n{printed}"
+    reason = ended_reason(Job(job_id="r-1", status=JobStatus.FAILED, message=message))
+    assert reason.partition("\n\n")[2] == (
+        'Traceback (most recent call last):\n  File "main.py", line 3\nValueError: the cause'
+    )

@@ -186,10 +186,10 @@ def reference_step(model: Any, samples: Sequence[TrainSample], loss: LossSpec) -
     )
 
 
-def reference_log_probs(model: Any, one: TrainSample) -> np.ndarray:
+def reference_log_probs(model: Any, one: TrainSample, *, temperature: float = 1.0) -> np.ndarray:
     """[T] log p(token t | before), 0 outside the mask."""
     with torch.no_grad():
-        log_probs = torch.log_softmax(_logits(model, one), dim=-1)
+        log_probs = torch.log_softmax(_logits(model, one) / temperature, dim=-1)
     result = np.zeros(one.num_tokens, dtype=np.float32)
     for t in np.flatnonzero(one.loss_mask):
         result[t] = log_probs[t - 1, one.token_ids[t]]

@@ -92,6 +92,9 @@ def best_sample_exchange(
     if not aim.may_close:
         alone = [len(heavy[giver].samples) == 1 for _, giver in givers]
         forbidden |= np.logical_and.outer(alone, [taker.sample is None for taker in takers])
+    if aim.may_open:
+        # The first place is a new micro-batch, whose overhead may not make the light rank the heavy one.
+        forbidden[:, 0] |= saving[:, 0] + loads.overhead >= aim.most
     found = _nearest(np.where(forbidden, 0.0, saving), aim)
     if found is None:
         return None

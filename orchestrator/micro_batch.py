@@ -18,6 +18,8 @@ class SampleLoads:
     """What counts against the cap of a micro-batch: tokens, or 1 where samples are counted."""
     cost: npt.NDArray[np.float64]  # [N]
     """In the unit that is to be balanced: a cost model's, or tokens."""
+    overhead: float = 0.0
+    """What a micro-batch costs beside its samples, in the same unit."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -27,6 +29,7 @@ class MicroBatch:
     samples: list[int]
     size: int
     cost: float
+    """Overhead included."""
 
 
 Ranks = list[list[MicroBatch]]
@@ -40,7 +43,7 @@ def weigh(packed: Sequence[list[int]], loads: SampleLoads) -> list[MicroBatch]:
     flat = np.fromiter(chain.from_iterable(packed), dtype=np.int64)
     first = np.cumsum([0, *map(len, packed[:-1])])
     sizes = np.add.reduceat(loads.size[flat], first).tolist()
-    costs = np.add.reduceat(loads.cost[flat], first).tolist()
+    costs = (np.add.reduceat(loads.cost[flat], first) + loads.overhead).tolist()
     return [
         MicroBatch(samples=list(samples), size=size, cost=cost)
         for samples, size, cost in zip(packed, sizes, costs, strict=True)

@@ -17,13 +17,13 @@ class MicroBatchOrder(StrEnum):
     """For pipelines: the first and the last micro-batch are what the other stages wait for."""
 
 
-def in_order(rank: Sequence[MicroBatch], count: int, order: MicroBatchOrder) -> list[list[int]]:
-    """The samples of `count` micro-batches of one rank: its real ones in their order, filled up with empty dummies.
+def ordered(rank: Sequence[MicroBatch], count: int, order: MicroBatchOrder) -> list[MicroBatch | None]:
+    """The `count` micro-batches of one rank in the order in which they run; None: a dummy.
 
     Under `small_ends` real costs 5, 4, 3, 2 and one dummy come as dummy, 3, 5, 4, 2.
     """
-    descending = [sorted(m.samples) for m in sorted(rank, key=lambda micro_batch: -micro_batch.cost)]
-    descending += [[] for _ in range(count - len(descending))]
+    descending: list[MicroBatch | None] = [*sorted(rank, key=lambda micro_batch: -micro_batch.cost)]
+    descending += [None] * (count - len(descending))
     if order is MicroBatchOrder.LARGEST_FIRST:
         return descending
     ascending = descending[::-1]

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from orchestrator.alignment import aligned_count, split_heaviest
-from orchestrator.contracts.schedule_spec import Balance, Packer
+from orchestrator.contracts.schedule_spec import Balance, Barrier, Packer
 from orchestrator.cost_model import CostModel
 from orchestrator.distribution import deal_out, distribute_evenly
 from orchestrator.geometry import StepGeometry
+from orchestrator.leveling import level_out
+from orchestrator.makespan import step_makespan
 from orchestrator.makespan_bound import makespan_bound
-from orchestrator.micro_batch import Ranks, SampleLoads, weigh
+from orchestrator.micro_batch import MicroBatch, Ranks, SampleLoads, weigh
+from orchestrator.order import ordered
 from orchestrator.packing import first_fit, first_fit_decreasing
 from orchestrator.refinement import Refinement
+from orchestrator.rows import even_rows
 
 # Relative distance to its bound at which a makespan counts as reached: far below what a cost model can predict.
 TOLERANCE = 1e-3
@@ -30,14 +35,20 @@ def place(lengths: Sequence[int], cost_model: CostModel, geometry: StepGeometry)
     count = aligned_count(len(packed), dp_size=geometry.dp_size, count_multiple=geometry.count_multiple)
     if geometry.balance is Balance.NONE:
         return deal_out(split_heaviest(weigh(packed, loads), count, loads), geometry.dp_size)
+    if geometry.barrier is Barrier.MICRO_BATCH:
+        candidates = _aligned(packed, count, loads, geometry)
+        return even_rows(candidates, geometry.dp_size, loads, geometry.cap, moves_samples=_moves_samples(geometry))
     return _balanced(packed, count, loads, geometry)
 
 
 def _loads(lengths: Sequence[int], cost_model: CostModel, geometry: StepGeometry) -> SampleLoads:
     num_tokens = np.asarray(lengths, dtype=np.int64)
+    by_cost = geometry.balance is Balance.COST
+    cost_model = cost_model.per_context_parallel_rank(geometry.cp)
     return SampleLoads(
         size=num_tokens if geometry.micro_batch_size is None else np.ones_like(num_tokens),
-        cost=cost_model.costs(lengths) if geometry.balance is Balance.COST else num_tokens.astype(np.float64),
+        cost=cost_model.costs(lengths) if by_cost else num_tokens.astype(np.float64),
+        overhead=cost_model.overhead if by_cost else 0.0,
     )
 
 
@@ -46,19 +57,29 @@ def _packed(sizes: Sequence[int], geometry: StepGeometry) -> list[list[int]]:
     return pack(sizes, geometry.cap)
 
 
+def _moves_samples(geometry: StepGeometry) -> bool:
+    """Whether samples may change micro-batches for balance: who packs in order of arrival wants neighbours together."""
+    return geometry.packer is not Packer.FIRST_FIT
+
+
 def _balanced(packed: Sequence[list[int]], count: int, loads: SampleLoads, geometry: StepGeometry) -> Ranks:
-    """Ranks of about equal cost with at most `count` micro-batches in all."""
-    goal = makespan_bound(loads.cost, geometry.dp_size) * (1 + TOLERANCE)
+    """The ranks that are done soonest, with at most `count` micro-batches in all."""
+    lightest = (makespan_bound(loads.cost, geometry.dp_size) + loads.overhead) * (1 + TOLERANCE)
+    # The bubble of equal micro-batches; 0 without a pipeline.
+    bubble = loads.cost.sum() / count * (geometry.pp - 1) / (geometry.pp * geometry.vpp)
+    goal = lightest / geometry.pp + bubble
     best: Ranks = []
     least = float("inf")
     for ranks in _candidates(packed, count, loads, geometry):
-        makespan = Refinement(
+        Refinement(
             ranks,
             loads=loads,
             cap=geometry.cap,
             most_micro_batches=count,
             equal_counts=not geometry.skips_dummies,
-        ).run(goal)
+            moves_samples=_moves_samples(geometry),
+        ).run(lightest)
+        makespan = _makespan(ranks, loads, geometry)
         if makespan < least:
             best, least = ranks, makespan
         if least <= goal:
@@ -66,33 +87,60 @@ def _balanced(packed: Sequence[list[int]], count: int, loads: SampleLoads, geome
     return best
 
 
+def _makespan(ranks: Ranks, loads: SampleLoads, geometry: StepGeometry) -> float:
+    dummy_cost = 0.0 if geometry.skips_dummies else loads.overhead
+    count = aligned_count(max(map(len, ranks)), dp_size=1, count_multiple=geometry.count_multiple)
+    cost = np.full((len(ranks), count), dummy_cost)
+    for rank, micro_batches in enumerate(ranks):
+        for k, micro_batch in enumerate(ordered(micro_batches, count, geometry.order)):
+            if micro_batch is not None:
+                cost[rank, k] = micro_batch.cost
+    return step_makespan(cost, geometry)
+
+
+def _aligned(
+    packed: Sequence[list[int]], count: int, loads: SampleLoads, geometry: StepGeometry
+) -> Iterator[Sequence[MicroBatch]]:
+    """The step in `count` micro-batches, or as near to it as its samples allow, in ways worth trying."""
+    if _moves_samples(geometry):
+        leveled = level_out(range(len(loads.cost)), count, loads, geometry.cap)
+        if leveled is not None:
+            yield weigh(leveled, loads)
+    yield split_heaviest(weigh(packed, loads), count, loads)
+
+
 def _candidates(packed: Sequence[list[int]], count: int, loads: SampleLoads, geometry: StepGeometry) -> Iterator[Ranks]:
-    """Placements to refine, the most promising first; the next is only made when the last misses its goal."""
+    """Placements to refine, the most promising first; the next is only made when the last misses its goal.
+
+    Refinement changes micro-batches, so each placement has its own.
+    """
     if geometry.skips_dummies:
         # Splitting is only worth while it lowers the makespan: each micro-batch also costs what the model leaves out.
         yield distribute_evenly(weigh(packed, loads), geometry.dp_size, most_per_rank=None)
     most_per_rank = None if geometry.skips_dummies else count // geometry.dp_size
-    split = split_heaviest(weigh(packed, loads), count, loads)
-    yield distribute_evenly(split, geometry.dp_size, most_per_rank=most_per_rank)
-    ranks = _ranks_first(loads, geometry)
-    if most_per_rank is not None:
-        ranks = [split_heaviest(rank, most_per_rank, loads) for rank in ranks]
-        # A rank of few samples would run a dummy that splitting elsewhere has made needless.
-        if max(map(len, ranks)) > most_per_rank or sum(map(len, ranks)) < len(split):
-            return
-    if sum(map(len, ranks)) <= count:
-        yield ranks
+    for aligned in _aligned(packed, count, loads, geometry):
+        yield distribute_evenly(aligned, geometry.dp_size, most_per_rank=most_per_rank)
+    if _moves_samples(geometry):
+        yield from _ranks_first(count, loads, geometry)
 
 
-def _ranks_first(loads: SampleLoads, geometry: StepGeometry) -> Ranks:
+def _ranks_first(count: int, loads: SampleLoads, geometry: StepGeometry) -> Iterator[Ranks]:
     """Samples dealt to ranks by cost before each rank packs its own: best balanced, but it may need more micro-batches.
 
     It helps where a rank has so few micro-batches that they cannot be balanced whole.
     """
-    samples = weigh([[sample] for sample in range(len(loads.cost))], loads)
+    most_per_rank = count // geometry.dp_size
+    most_samples = None if geometry.micro_batch_size is None else most_per_rank * geometry.micro_batch_size
+    samples = weigh([[sample] for sample in range(len(loads.cost))], replace(loads, overhead=0.0))
     ranks: Ranks = []
-    for own in distribute_evenly(samples, geometry.dp_size, most_per_rank=None):
+    for own in distribute_evenly(samples, geometry.dp_size, most_per_rank=most_samples):
         members = [sample for single in own for sample in single.samples]
         packed = _packed([single.size for single in own], geometry)
         ranks.append(weigh([[members[i] for i in micro_batch] for micro_batch in packed], loads))
-    return ranks
+    if not geometry.skips_dummies:
+        ranks = [split_heaviest(rank, most_per_rank, loads) for rank in ranks]
+        # A rank of few samples would run a dummy that splitting elsewhere has made needless.
+        if max(map(len, ranks)) > most_per_rank or sum(map(len, ranks)) < min(count, len(samples)):
+            return
+    if sum(map(len, ranks)) <= count:
+        yield ranks

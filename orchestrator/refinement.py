@@ -26,12 +26,20 @@ class Refinement:
     """Ranks under change."""
 
     def __init__(
-        self, ranks: Ranks, *, loads: SampleLoads, cap: int, most_micro_batches: int, equal_counts: bool
+        self,
+        ranks: Ranks,
+        *,
+        loads: SampleLoads,
+        cap: int,
+        most_micro_batches: int,
+        equal_counts: bool,
+        moves_samples: bool = True,
     ) -> None:
         """Take over the ranks and their micro-batches, which change from now on.
 
         most_micro_batches: over all ranks.
         equal_counts: whether every rank runs equally many, dummies included, so that nothing is won by having fewer.
+        moves_samples: whether samples may change micro-batches; otherwise only whole ones change ranks.
         """
         self._ranks = ranks
         self._loads = loads
@@ -39,6 +47,7 @@ class Refinement:
         self._num_openable = most_micro_batches - sum(map(len, ranks))
         self._most_per_rank = most_micro_batches // len(ranks) if equal_counts else most_micro_batches
         self._may_close = not equal_counts
+        self._moves_samples = moves_samples
         self._costs = rank_costs(ranks)
         self._mean = sum(self._costs) / len(ranks)
 
@@ -79,7 +88,7 @@ class Refinement:
     def _best_exchange(
         self, heavy: Sequence[MicroBatch], light: Sequence[MicroBatch], aim: Aim
     ) -> MicroBatchExchange | SampleExchange | None:
-        samples = best_sample_exchange(heavy, light, aim, self._loads, self._cap)
+        samples = best_sample_exchange(heavy, light, aim, self._loads, self._cap) if self._moves_samples else None
         if samples is not None and samples.miss <= CLOSE_ENOUGH * aim.wanted:
             return samples
         micro_batches = best_micro_batch_exchange(heavy, light, aim)
@@ -96,7 +105,7 @@ class Refinement:
     def _exchange_samples(self, heavy: int, light: int, exchange: SampleExchange) -> None:
         giver = self._ranks[heavy][exchange.giver]
         if exchange.taker is None:
-            self._ranks[light].append(MicroBatch(samples=[], size=0, cost=0.0))
+            self._ranks[light].append(MicroBatch(samples=[], size=0, cost=self._loads.overhead))
             self._num_openable -= 1
         taker = self._ranks[light][-1 if exchange.taker is None else exchange.taker]
         self._move(exchange.given, giver, taker)

@@ -18,7 +18,7 @@ from orchestrator.cost_model import CostModel
 from orchestrator.geometry import StepGeometry
 from orchestrator.loss_weights import certify
 from orchestrator.makespan import step_makespan, step_makespan_bound
-from orchestrator.order import in_order
+from orchestrator.order import ordered
 from orchestrator.placement import place
 from orchestrator.sample_shape import SampleShape
 from trainer.contracts.certificate import Certificate, LossAggregation
@@ -72,7 +72,10 @@ def step_micro_batches(
     """[dp_rank][micro-batch] → indices into `lengths`, the tokens of the samples of one step; empty: a dummy."""
     ranks = place(lengths, cost_model, geometry)
     count = aligned_count(max(map(len, ranks)), dp_size=1, count_multiple=geometry.count_multiple)
-    return [in_order(rank, count, geometry.order) for rank in ranks]
+    return [
+        [sorted(micro_batch.samples) if micro_batch else [] for micro_batch in ordered(rank, count, geometry.order)]
+        for rank in ranks
+    ]
 
 
 def _check_steps(steps: Sequence[Sequence[int]]) -> None:

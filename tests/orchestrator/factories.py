@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
+from pydantic import TypeAdapter
 
+from orchestrator.contracts.batch_spec import BatchSpec, Remainder
 from orchestrator.contracts.rollout import Completion, Group, Prompt, Rollout
-from orchestrator.contracts.schedule_spec import Balance, Packer
+from orchestrator.contracts.schedule_spec import Balance, Barrier, Packer
 from orchestrator.cost_model import CostModel
 from orchestrator.geometry import StepGeometry
 from orchestrator.sample_shape import SampleShape
@@ -19,6 +22,7 @@ from trainer.contracts.certificate import LossAggregation
 
 CASES = Path(__file__).parents[1] / "cases"
 COST_MODEL = CostModel(linear=1.0, quadratic=0.01)
+BATCH_SPECS: TypeAdapter[BatchSpec] = TypeAdapter(BatchSpec)
 
 
 def case(file: str, case_id: str) -> Any:
@@ -81,6 +85,56 @@ def shapes_of_an_iteration(draw: st.DrawFn, *, most_rollouts: int = 40) -> list[
     )
 
 
+@st.composite
+def many_shapes(draw: st.DrawFn) -> list[SampleShape]:
+    """What `shapes_of_an_iteration` gives, drawn from a seed: quick to make by the thousand, though hard to shrink."""
+    num_rollouts, tail, group_size = (
+        draw(st.integers(0, 24)),
+        draw(st.sampled_from([10, 1_000, 100_000])),
+        draw(st.integers(1, 4)),
+    )
+    random = Random(draw(st.integers(0, 2**32)))
+    most_samples, masked_frac = random.choice([1, 1, 9]), random.choice([0, 0.1, 1])
+    owners = [rollout for rollout in range(num_rollouts) for _ in range(random.randint(1, most_samples))]
+    lengths = [min(tail, max(1, int(tail / 20 * random.paretovariate(1.2)))) for _ in owners]
+    return sample_shapes(
+        lengths,
+        rollouts=owners,
+        groups=[owner // group_size for owner in owners],
+        num_loss_tokens=[0 if random.random() < masked_frac else random.randint(0, length) for length in lengths],
+    )
+
+
+@st.composite
+def batch_policies(draw: st.DrawFn) -> BatchSpec:
+    """Every batch policy with every remainder that it knows."""
+    size, remainder = draw(st.sampled_from([1, 5, 8, 16, 30])), draw(st.sampled_from(Remainder))
+    more = draw(st.integers(0, 3))
+    fields: dict[str, Any] = draw(
+        st.sampled_from(
+            [
+                {"type": "all"},
+                {"type": "fixed", "global_batch_size": size},
+                {"type": "token_budget", "tokens_per_step": size * 1000},
+                {"type": "ramp", "start": size, "end": size + 2 * more, "increment": max(1, more), "over_samples": 50},
+                {"type": "explicit", "sizes": [size, size + more, 1]},
+                {
+                    "type": "explicit",
+                    "table": [
+                        {"from_step": 0, "global_batch_size": size},
+                        {"from_step": 2, "global_batch_size": 1 + more},
+                    ],
+                },
+                {"type": "adaptive", "global_batch_size": size, "min_size": 1, "max_size": 64},
+            ]
+        )
+    )
+    if fields["type"] != "all":
+        fields = fields | {"remainder": remainder}
+    policy: BatchSpec = BATCH_SPECS.validate_python(fields)
+    return policy
+
+
 def step_geometry(**changes: Any) -> StepGeometry:
     """One rank with a cap of 10 tokens, unless told otherwise."""
     cap = {} if "micro_batch_size" in changes else {"token_cap": 10}
@@ -98,6 +152,7 @@ def geometries(draw: st.DrawFn) -> StepGeometry:
         dp_size=draw(st.integers(1, 8) | st.integers(1, 64)),
         packer=draw(st.sampled_from(Packer)),
         balance=draw(st.sampled_from(Balance)),
+        barrier=draw(st.sampled_from(Barrier)),
         cp=draw(st.integers(1, 4)),
         pp=draw(st.integers(1, 4)),
         vpp=draw(st.integers(1, 2)),
@@ -106,7 +161,9 @@ def geometries(draw: st.DrawFn) -> StepGeometry:
 
 
 def cost_models() -> st.SearchStrategy[CostModel]:
-    return st.sampled_from([COST_MODEL, CostModel(linear=3.0, quadratic=0.0)])
+    return st.sampled_from(
+        [COST_MODEL, CostModel(linear=3.0, quadratic=0.0), CostModel(linear=1.0, quadratic=0.01, overhead=20.0)]
+    )
 
 
 def aggregations() -> st.SearchStrategy[dict[str, Any]]:

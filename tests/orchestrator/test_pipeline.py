@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.micro_batch import MicroBatch
-from orchestrator.order import MicroBatchOrder, in_order
+from orchestrator.order import MicroBatchOrder, ordered
 from orchestrator.pipeline import BACKWARD_FRAC, FORWARD_FRAC, pipeline_bubble, pipeline_makespan
 
 COSTS = st.lists(st.floats(0.1, 10), min_size=2, max_size=5)
@@ -74,7 +74,7 @@ def test_no_order_of_an_interleaved_pipeline_is_faster_either(cost: list[float])
 
 def small_ends(cost: list[float]) -> list[float]:
     rank = [MicroBatch(samples=[k], size=1, cost=c) for k, c in enumerate(cost)]
-    return [cost[samples[0]] for samples in in_order(rank, len(rank), MicroBatchOrder.SMALL_ENDS)]
+    return [micro_batch.cost for micro_batch in ordered(rank, len(rank), MicroBatchOrder.SMALL_ENDS) if micro_batch]
 
 
 @given(st.lists(st.floats(1, 5), min_size=2, max_size=6), st.integers(2, 4))

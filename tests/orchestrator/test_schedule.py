@@ -26,7 +26,7 @@ from tests.orchestrator.factories import (
     step_geometry,
 )
 from trainer.contracts.certificate import LossAggregation
-from trainer.contracts.schedule import DpSchedule, dp_schedule_problems
+from trainer.contracts.schedule import DpSchedule
 
 
 def one_step(lengths: Sequence[int], **changes: Any) -> DpSchedule:
@@ -112,24 +112,6 @@ def test_packing_is_as_good_as_first_fit_decreasing() -> None:
     assert real_micro_batches(schedule) == quality["expect"]["micro_batches"]
 
 
-@given(shapes_of_an_iteration(), st.integers(1, 50), geometries(), cost_models(), aggregations())
-def test_every_invariant_holds(
-    samples: list[SampleShape],
-    rollouts_per_step: int,
-    geometry: StepGeometry,
-    cost_model: CostModel,
-    aggregation: dict[str, Any],
-) -> None:
-    steps = steps_of(samples, rollouts_per_step)
-    schedule = build_dp_schedule(samples, steps, geometry=geometry, cost_model=cost_model, **aggregation)
-    lengths = [sample.num_tokens for sample in samples]
-    assert dp_schedule_problems(schedule, lengths=lengths, token_cap=geometry.micro_batch_token_cap) == []
-    assert schedule.dp_size == geometry.dp_size
-    assert schedule.global_batch_sizes == tuple(map(len, steps))
-    assert [schedule.step_samples(k) for k in range(len(steps))] == list(steps)
-    assert all(count % geometry.count_multiple == 0 for count in schedule.num_microbatches)
-
-
 @given(shapes_of_an_iteration(), geometries(), cost_models())
 def test_there_are_no_more_micro_batches_than_the_packer_needs(
     samples: list[SampleShape], geometry: StepGeometry, cost_model: CostModel
@@ -172,16 +154,6 @@ def test_the_same_input_gives_the_same_schedule(
         for order in (step, step, step[::-1])
     ]
     assert schedules[0] == schedules[1] == schedules[2]
-
-
-@given(shapes_of_an_iteration(), geometries(), cost_models())
-def test_no_schedule_waits_less_than_its_bound(
-    samples: list[SampleShape], geometry: StepGeometry, cost_model: CostModel
-) -> None:
-    lengths = [sample.num_tokens for sample in samples]
-    step = scheduled(lengths, geometry, cost_model).step(0)
-    figures = step_figures(step, lengths=lengths, geometry=geometry, cost_model=cost_model)
-    assert 0 <= figures.idle_bound_frac <= figures.predicted_idle_frac < 1
 
 
 @pytest.mark.parametrize("balance", [Balance.COST, Balance.TOKENS])

@@ -4,7 +4,7 @@
                              ▲  └──► ControllerState, whose `size` the next cut uses
                              └────────────┘
 
-`orchestrator/step_runner.py` measures, the loop acts on `size`. In mode `advise` the size never changes.
+`orchestrator/adaptive_size.py` keeps the state, the loop acts on `size`. In mode `advise` the size never changes.
 """
 
 from __future__ import annotations

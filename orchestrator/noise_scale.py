@@ -1,7 +1,7 @@
 """The gradient noise scale of a step, from what its data-parallel ranks found: how many samples a step could well use.
 
-The loop measures each step with `estimate_noise`, adds it to a `SmoothedNoise`, and hands that to
-`orchestrator/batch_controller.py`. Pure.
+`orchestrator/adaptive_size.py` measures each step with `estimate_noise`; `orchestrator/batch_controller.py` keeps the
+`SmoothedNoise` and decides by it. Pure.
 
 Samples have gradients g_i with mean μ and covariance Σ; a step's gradient is their mean, weighted by the certificate's
 shares. The noise scale is tr(Σ) / |μ|², in samples (McCandlish et al. 2018, "An empirical model of large-batch

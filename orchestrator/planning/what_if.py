@@ -30,8 +30,7 @@ def what_if(schedule: ScheduleMessage, request: WhatIfRequest) -> WhatIf:
     ran = _ran(schedule)
     asked = _asked(ran, request)
     lengths = schedule.samples.num_tokens
-    # What is stored is the part of one context-parallel rank.
-    cost_model = recovered_cost_model(lengths, [cost * ran.cp for cost in schedule.sample_cost])
+    cost_model = recovered_cost_model(schedule)
     certificate = _certificate(schedule)
     as_ran = _judged(schedule.micro_batches, ran, lengths, cost_model, certificate)
     ranks = step_micro_batches(lengths, geometry=_step_geometry(asked), cost_model=cost_model)

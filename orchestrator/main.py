@@ -21,6 +21,7 @@ from typing import Any
 
 import ray
 
+from orchestrator.calibration import CostCalibration
 from orchestrator.checkpoint_store import CheckpointStore
 from orchestrator.checkpoints import Checkpoints
 from orchestrator.contracts.checkpoint_spec import CheckpointSpec
@@ -28,6 +29,7 @@ from orchestrator.contracts.messages import AttemptLaunch, Phase, StateReport
 from orchestrator.contracts.rollout import PromptSource, Reporter, Reward, RolloutEngine
 from orchestrator.contracts.rollout_spec import ZeroVariancePolicy
 from orchestrator.contracts.run_spec import RunSpec
+from orchestrator.contracts.schedule_spec import CostSource
 from orchestrator.cost_model import CostModel
 from orchestrator.data.prompt_source import TaskPromptSource
 from orchestrator.data.task_stream import TaskStream
@@ -177,6 +179,7 @@ def _build_parts(spec: RunSpec, reporter: Reporter, ends: ExitStack, run_dir: Pa
             reporter=reporter,
             geometry=geometry,
             cost_model=CostModel.from_hf_config(hf_config),
+            calibration=CostCalibration(cp=geometry.cp) if spec.schedule.cost is CostSource.MEASURED else None,
         ),
         checkpoints=_checkpoints(spec.checkpoint, trainer, reporter, run_dir, hf_config, tokenizer),
     )

@@ -1,6 +1,8 @@
 """Trains one step after the other: schedule it, hand it to the trainer, push the new weights, report it.
 
     items ──► schedule ──► trainer ──► record ──► (push, eval) ──► report
+                 ▲                        │
+                 └── calibration, if any ◄┘
 
 The warm start and the loop both train through it: the one place that counts steps and policy versions.
 """
@@ -11,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from orchestrator.calibration import CostCalibration
 from orchestrator.contracts.messages import BatchDecision, Phase
 from orchestrator.contracts.rollout import Reporter, RolloutEngine
 from orchestrator.contracts.rollout_spec import ZeroVariancePolicy
@@ -24,8 +27,8 @@ from orchestrator.stopwatch import Stopwatch
 from orchestrator.train_items import TrainItem, train_samples
 from trainer.contracts.certificate import LossAggregation
 from trainer.contracts.metric import Metric, mean
-from trainer.contracts.policy_trainer import PolicyTrainer
-from trainer.contracts.schedule import DpSchedule
+from trainer.contracts.policy_trainer import PolicyTrainer, StepRecord
+from trainer.contracts.schedule import DpSchedule, StepSchedule
 from trainer.contracts.trainer_spec import PhaseSpec
 
 
@@ -56,12 +59,15 @@ class StepRunner:
         reporter: Reporter,
         geometry: StepGeometry,
         cost_model: CostModel,
+        calibration: CostCalibration | None = None,
     ) -> None:
+        """cost_model: from the model's shape. calibration: learns a better one from the steps, where that is wanted."""
         self._trainer = trainer
         self._engine = engine
         self._reporter = reporter
         self._geometry = geometry
         self._cost_model = cost_model
+        self._calibration = calibration
         self._goal: PhaseGoal | None = None
         self._num_steps = 0
         self._policy_version = 0
@@ -97,39 +103,51 @@ class StepRunner:
         self.check_stop()
         if self._goal is None:
             raise RuntimeError("train was called before begin")
-        shapes = [item.shape for item in items]
-        plan = self._plan(shapes, self._goal)
+        cost_model = self._present_cost_model()
+        plan = self._plan([item.shape for item in items], self._goal, cost_model)
         [record] = self._trainer.train(samples=train_samples(items, plan.certificates[0]), schedule=plan)
-        schedule = plan.step(0)
-        trained = TrainedStep(
-            step=self._num_steps,
-            phase=self._goal.phase,
-            iteration=iteration,
-            policy_version=self._policy_version,
-            items=tuple(items),
-            schedule=schedule,
-            figures=step_figures(
-                schedule,
-                lengths=[shape.num_tokens for shape in shapes],
-                geometry=self._geometry,
-                cost_model=self._cost_model,
-            ),
-            record=record,
-            lr_unit=self._goal.spec.optimizer.lr_schedule.unit,
-            geometry=self._geometry,
-            zero_variance=self._goal.zero_variance,
-        )
+        trained = self._trained(items, iteration, self._goal, cost_model, plan.step(0), record)
         self._num_steps += 1
         self._policy_version += record.status.moved_weights
         return trained
 
-    def _plan(self, shapes: Sequence[SampleShape], goal: PhaseGoal) -> DpSchedule:
+    def _trained(
+        self,
+        items: Sequence[TrainItem],
+        iteration: int,
+        goal: PhaseGoal,
+        cost_model: CostModel,
+        schedule: StepSchedule,
+        record: StepRecord,
+    ) -> TrainedStep:
+        """Plan and outcome of a step together. The calibration learns from them."""
+        lengths = [item.shape.num_tokens for item in items]
+        if self._calibration is not None:
+            self._calibration.add(schedule, lengths=lengths, micro_batch_s=record.micro_batch_s)
+        return TrainedStep(
+            step=self._num_steps,
+            phase=goal.phase,
+            iteration=iteration,
+            policy_version=self._policy_version,
+            items=tuple(items),
+            schedule=schedule,
+            figures=step_figures(schedule, lengths=lengths, geometry=self._geometry, cost_model=cost_model),
+            record=record,
+            lr_unit=goal.spec.optimizer.lr_schedule.unit,
+            geometry=self._geometry,
+            zero_variance=goal.zero_variance,
+        )
+
+    def _present_cost_model(self) -> CostModel:
+        return self._cost_model if self._calibration is None else self._calibration.model(self._cost_model)
+
+    def _plan(self, shapes: Sequence[SampleShape], goal: PhaseGoal, cost_model: CostModel) -> DpSchedule:
         """One step of all the samples. Steps go to the trainer one by one, so that a wish to stop waits for one."""
         return build_dp_schedule(
             shapes,
             [range(len(shapes))],
             geometry=self._geometry,
-            cost_model=self._cost_model,
+            cost_model=cost_model,
             loss_aggregation=goal.loss_aggregation,
             constant_tokens=goal.constant_tokens,
         )

@@ -49,17 +49,17 @@ class MicroBatchExchange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleExchange:
-    """Single samples change sides."""
+    """Samples change sides: single ones here, up to two in `bundle_exchange.py`."""
 
     miss: float
-    given: int
-    """Sample that leaves the heavy rank."""
+    given: tuple[int, ...]
+    """Samples that leave the heavy rank."""
     giver: int
-    """Index of the heavy rank's micro-batch that it leaves."""
-    taken: int | None
-    """Sample that the light rank gives for it; None: nothing."""
+    """Index of the heavy rank's micro-batch that they leave."""
+    taken: tuple[int, ...]
+    """Samples that the light rank gives for them; empty: none."""
     taker: int | None
-    """Index of the light rank's micro-batch that gets it; None: a new one."""
+    """Index of the light rank's micro-batch that gets them; None: a new one."""
 
 
 def best_micro_batch_exchange(
@@ -70,7 +70,7 @@ def best_micro_batch_exchange(
     if aim.may_move:
         taken_cost.append(0.0)
     saving = np.subtract.outer([micro_batch.cost for micro_batch in heavy], taken_cost)
-    found = _nearest(saving, aim)
+    found = nearest(saving, aim)
     if found is None:
         return None
     miss, given, taken = found
@@ -95,15 +95,15 @@ def best_sample_exchange(
     if aim.may_open:
         # The first place is a new micro-batch, whose overhead may not make the light rank the heavy one.
         forbidden[:, 0] |= saving[:, 0] + loads.overhead >= aim.most
-    found = _nearest(np.where(forbidden, 0.0, saving), aim)
+    found = nearest(np.where(forbidden, 0.0, saving), aim)
     if found is None:
         return None
     miss, row, column = found
     return SampleExchange(
         miss=miss,
-        given=givers[row][0],
+        given=(givers[row][0],),
         giver=givers[row][1],
-        taken=takers[column].sample,
+        taken=() if (taken := takers[column].sample) is None else (taken,),
         taker=takers[column].micro_batch,
     )
 
@@ -142,7 +142,7 @@ def _takers(light: Sequence[MicroBatch], loads: SampleLoads, cap: int, *, may_op
     return takers
 
 
-def _nearest(saving: npt.NDArray[np.float64], aim: Aim) -> tuple[float, int, int] | None:
+def nearest(saving: npt.NDArray[np.float64], aim: Aim) -> tuple[float, int, int] | None:
     """Distance to the wanted saving, row and column of the best entry between 0 and the most, both excluded."""
     miss = np.where((saving > 0) & (saving < aim.most), np.abs(saving - aim.wanted), np.inf)
     row, column = divmod(int(miss.argmin()), miss.shape[1])

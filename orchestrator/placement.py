@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -23,6 +22,10 @@ from orchestrator.rows import even_rows
 
 # Relative distance to its bound at which a makespan counts as reached: far below what a cost model can predict.
 TOLERANCE = 1e-3
+# With so few micro-batches a rank is rarely balanced by whole ones, and dealing samples out is tried first.
+FEW_PER_RANK = 4
+# How full ranks may get, at most, when samples are dealt to them: the fuller, the less likely they can be packed.
+RANK_FILLINGS = (1.0, 0.97, 0.94, 0.91)
 
 
 def place(lengths: Sequence[int], cost_model: CostModel, geometry: StepGeometry) -> Ranks:
@@ -114,13 +117,16 @@ def _candidates(packed: Sequence[list[int]], count: int, loads: SampleLoads, geo
 
     Refinement changes micro-batches, so each placement has its own.
     """
+    few = count <= FEW_PER_RANK * geometry.dp_size
+    if few and _moves_samples(geometry):
+        yield from _ranks_first(count, loads, geometry)
     if geometry.skips_dummies:
         # Splitting is only worth while it lowers the makespan: each micro-batch also costs what the model leaves out.
         yield distribute_evenly(weigh(packed, loads), geometry.dp_size, most_per_rank=None)
     most_per_rank = None if geometry.skips_dummies else count // geometry.dp_size
     for aligned in _aligned(packed, count, loads, geometry):
         yield distribute_evenly(aligned, geometry.dp_size, most_per_rank=most_per_rank)
-    if _moves_samples(geometry):
+    if not few and _moves_samples(geometry):
         yield from _ranks_first(count, loads, geometry)
 
 
@@ -130,17 +136,23 @@ def _ranks_first(count: int, loads: SampleLoads, geometry: StepGeometry) -> Iter
     It helps where a rank has so few micro-batches that they cannot be balanced whole.
     """
     most_per_rank = count // geometry.dp_size
-    most_samples = None if geometry.micro_batch_size is None else most_per_rank * geometry.micro_batch_size
-    samples = weigh([[sample] for sample in range(len(loads.cost))], replace(loads, overhead=0.0))
-    ranks: Ranks = []
-    for own in distribute_evenly(samples, geometry.dp_size, most_per_rank=most_samples):
-        members = [sample for single in own for sample in single.samples]
-        packed = _packed([single.size for single in own], geometry)
-        ranks.append(weigh([[members[i] for i in micro_batch] for micro_batch in packed], loads))
-    if not geometry.skips_dummies:
-        ranks = [split_heaviest(rank, most_per_rank, loads) for rank in ranks]
-        # A rank of few samples would run a dummy that splitting elsewhere has made needless.
-        if max(map(len, ranks)) > most_per_rank or sum(map(len, ranks)) < min(count, len(samples)):
+    for filling in RANK_FILLINGS:
+        room = int(most_per_rank * geometry.cap * filling)
+        dealt = level_out(range(len(loads.cost)), geometry.dp_size, loads, room)
+        if dealt is None:
+            continue
+        ranks = [_packed_rank(own, loads, geometry) for own in dealt]
+        ranks += [[] for _ in range(geometry.dp_size - len(ranks))]
+        if not geometry.skips_dummies:
+            ranks = [split_heaviest(rank, most_per_rank, loads) for rank in ranks]
+            # A rank of few samples would run a dummy that splitting elsewhere has made needless.
+            if max(map(len, ranks)) > most_per_rank or sum(map(len, ranks)) < min(count, len(loads.cost)):
+                continue
+        if sum(map(len, ranks)) <= count:
+            yield ranks
             return
-    if sum(map(len, ranks)) <= count:
-        yield ranks
+
+
+def _packed_rank(samples: Sequence[int], loads: SampleLoads, geometry: StepGeometry) -> list[MicroBatch]:
+    packed = _packed(loads.size[samples].tolist(), geometry)
+    return weigh([[samples[i] for i in micro_batch] for micro_batch in packed], loads)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from orchestrator.bundle_exchange import best_bundle_exchange
 from orchestrator.exchange import (
     Aim,
     MicroBatchExchange,
@@ -20,6 +21,9 @@ from orchestrator.micro_batch import MicroBatch, Ranks, SampleLoads, rank_costs
 CLOSE_ENOUGH = 0.02
 # Each exchange settles about one rank; a step that needs more than this per rank gains nothing that can be measured.
 EXCHANGES_PER_RANK = 8
+# Bundles are many: only so many searches are worth their time, each among the lightest ranks.
+BUNDLE_SEARCHES_PER_RANK = 4
+MOST_BUNDLE_PARTNERS = 8
 
 
 class Refinement:
@@ -48,6 +52,7 @@ class Refinement:
         self._most_per_rank = most_micro_batches // len(ranks) if equal_counts else most_micro_batches
         self._may_close = not equal_counts
         self._moves_samples = moves_samples
+        self._num_bundle_searches = BUNDLE_SEARCHES_PER_RANK * len(ranks) if moves_samples else 0
         self._costs = rank_costs(ranks)
         self._mean = sum(self._costs) / len(ranks)
 
@@ -55,7 +60,11 @@ class Refinement:
         """Lower the heaviest rank to the goal, or as far as it goes, and return its cost."""
         for _ in range(EXCHANGES_PER_RANK * len(self._ranks)):
             *lighter, heavy = sorted(range(len(self._ranks)), key=self._costs.__getitem__)
-            if self._costs[heavy] <= goal or not any(self._relieve(heavy, light) for light in lighter):
+            if self._costs[heavy] <= goal:
+                break
+            if not any(self._relieve(heavy, light) for light in lighter) and not any(
+                self._relieve_by_bundles(heavy, light) for light in lighter[:MOST_BUNDLE_PARTNERS]
+            ):
                 break
         return max(self._costs)
 
@@ -69,9 +78,26 @@ class Refinement:
                 self._exchange_micro_batches(heavy, light, exchange)
             case SampleExchange():
                 self._exchange_samples(heavy, light, exchange)
-        for rank in (heavy, light):
-            self._costs[rank] = sum(micro_batch.cost for micro_batch in self._ranks[rank])
+        self._weigh_again(heavy, light)
         return True
+
+    def _relieve_by_bundles(self, heavy: int, light: int) -> bool:
+        """Exchange up to two samples for up to two; False when that does not help or was tried often enough."""
+        if self._num_bundle_searches == 0:
+            return False
+        self._num_bundle_searches -= 1
+        exchange = best_bundle_exchange(
+            self._ranks[heavy], self._ranks[light], self._aim(heavy, light), self._loads, self._cap
+        )
+        if exchange is None:
+            return False
+        self._exchange_samples(heavy, light, exchange)
+        self._weigh_again(heavy, light)
+        return True
+
+    def _weigh_again(self, *ranks: int) -> None:
+        for rank in ranks:
+            self._costs[rank] = sum(micro_batch.cost for micro_batch in self._ranks[rank])
 
     def _aim(self, heavy: int, light: int) -> Aim:
         above, below = self._costs[heavy] - self._mean, self._mean - self._costs[light]
@@ -108,9 +134,10 @@ class Refinement:
             self._ranks[light].append(MicroBatch(samples=[], size=0, cost=self._loads.overhead))
             self._num_openable -= 1
         taker = self._ranks[light][-1 if exchange.taker is None else exchange.taker]
-        self._move(exchange.given, giver, taker)
-        if exchange.taken is not None:
-            self._move(exchange.taken, taker, giver)
+        for sample in exchange.given:
+            self._move(sample, giver, taker)
+        for sample in exchange.taken:
+            self._move(sample, taker, giver)
         if not giver.samples:
             del self._ranks[heavy][exchange.giver]
             self._num_openable += 1

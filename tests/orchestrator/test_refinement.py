@@ -33,6 +33,31 @@ def test_whole_micro_batches_change_sides_where_no_sample_has_room() -> None:
     assert rank_costs(ranks) == [19, 19]
 
 
+def test_two_short_samples_take_the_place_of_a_long_one_where_all_micro_batches_are_full() -> None:
+    lengths = [8, 2, 8, 2, 4, 4, 1, 1, 5, 5]
+    packed: list[list[list[int]]] = [[[0, 1], [2, 3]], [[4, 5, 6, 7], [8, 9]]]
+    cost = np.array(lengths, dtype=np.float64) ** 2
+    loads = SampleLoads(size=np.array(lengths), cost=cost)
+    ranks = [weigh(rank, loads) for rank in packed]
+    assert rank_costs(ranks) == [136, 84]
+    Refinement(ranks, loads=loads, cap=10, most_micro_batches=4, equal_counts=True).run(goal=110)
+    assert max(rank_costs(ranks)) < 136 - 8
+    assert all(micro_batch.size == 10 for rank in ranks for micro_batch in rank)
+
+
+def test_neighbours_stay_together_where_samples_may_not_move() -> None:
+    ranks = refined(
+        [[[0, 1], [2]], [[3], [4]]],
+        [4, 4, 4, 1, 1],
+        cap=10,
+        most_micro_batches=4,
+        equal_counts=True,
+        moves_samples=False,
+    )
+    assert sorted(sorted(micro_batch.samples) for rank in ranks for micro_batch in rank) == [[0, 1], [2], [3], [4]]
+    assert sorted(rank_costs(ranks)) == [5, 9]
+
+
 def test_an_idle_rank_gets_a_new_micro_batch_if_there_may_be_one() -> None:
     packed: list[list[list[int]]] = [[[0, 1]], []]
     limits: dict[str, Any] = {"cap": 10, "equal_counts": False}

@@ -23,6 +23,13 @@ export type StepsFrame = Schemas["StepsFrame"];
 export type StepSchedule = Schemas["StepScheduleOut"];
 export type Schedule = Schemas["ScheduleMessage"];
 export type SampleColumns = Schemas["SampleColumns"];
+export type BatchDecision = Schemas["BatchDecision"];
+export type Geometry = Schemas["Geometry"];
+export type WhatIf = Schemas["WhatIf"];
+export type WhatIfRequest = Schemas["WhatIfRequest"];
+export type RunPlan = Schemas["RunPlan"];
+export type PlannedStep = Schemas["PlannedStep"];
+export type Lengths = NonNullable<Schemas["PlanRequest"]["lengths"]>;
 export type Certificate = Schemas["CertificateOut"];
 
 /** States that a run never leaves. */

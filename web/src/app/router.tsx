@@ -1,6 +1,7 @@
 /** The pages and their addresses. View state is the search part of the URL, parsed by the feature that owns it. */
 import { createRootRoute, createRoute, createRouter, Outlet, useMatch } from "@tanstack/react-router";
 import { lazy, Suspense } from "react";
+import { parseNewRunSearch } from "@/features/new-run/new-run-search";
 import { RunPage } from "@/features/run/run-page";
 import { parseRunSearch } from "@/features/run/run-search";
 import { RunShell } from "@/features/run-shell/run-shell";
@@ -97,14 +98,13 @@ const scheduleRoute = createRoute({
 const newRunRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/new",
-  validateSearch: (raw: Record<string, unknown>): { example?: string } =>
-    typeof raw.example === "string" ? { example: raw.example } : {},
+  validateSearch: parseNewRunSearch,
   component: function NewRunRoute() {
-    const { example } = newRunRoute.useSearch();
-    // Its YAML reader is loaded with the page, not with the list.
+    const { example, from, ...changes } = newRunRoute.useSearch();
+    // Its editor is loaded with the page, not with the list.
     return (
       <Suspense>
-        <NewRunPage example={example} />
+        <NewRunPage example={example} from={from} changes={changes} />
       </Suspense>
     );
   },

@@ -64,7 +64,8 @@ export function useShortcuts(shortcuts: Shortcuts): void {
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
       if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
-      if (isTyping(event.target) || isControlsOwn(event)) return;
+      // The path begins inside a shadow root, where the target is only its host.
+      if (isTyping(event.composedPath()[0] ?? null) || isControlsOwn(event)) return;
       if (!isOn && event.key.length === 1) return;
       const first = prefix && event.timeStamp - prefix.at < SEQUENCE_MS ? prefix.key : null;
       const action =
@@ -81,7 +82,8 @@ export function useShortcuts(shortcuts: Shortcuts): void {
 /** Remembers the first key of a sequence. After the listeners of `useShortcuts`, so that they see the one before. */
 export function followSequences(): () => void {
   const onKeyUp = (event: KeyboardEvent) => {
-    if (event.key === "g" && !isTyping(event.target)) prefix = { key: "g", at: event.timeStamp };
+    if (event.key === "g" && !isTyping(event.composedPath()[0] ?? null))
+      prefix = { key: "g", at: event.timeStamp };
     else if (event.key.length === 1) prefix = null;
   };
   window.addEventListener("keyup", onKeyUp);

@@ -1,56 +1,145 @@
-/** A run from its spec: pasted or taken from an example, checked by the server, then launched. */
+/** A run from its spec: an example, an earlier run or YAML; planned while it is written, launched when it is right. */
+
+import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { type FormEvent, useEffect, useState } from "react";
+import { useState } from "react";
 import { ApiProblem, problemSentence } from "@/api/problem";
 import { useCreateRun } from "@/api/runs";
+import { specSchemaOptions } from "@/api/spec-schema";
+import type { Run } from "@/api/types";
 import { Banner } from "@/components/banner";
 import { Button } from "@/components/button";
-import { Panel } from "@/components/panel";
+import { Segmented } from "@/components/segmented";
 import { EXAMPLES } from "@/lib/examples";
+import { formatCount } from "@/lib/numbers";
 import { usePageTitle } from "@/lib/use-page-title";
+import { BATCH_TYPES, batchTypeOf, withBatchType } from "./batch-block";
+import { Changes } from "./changes";
+import { SpecEditor } from "./editor/spec-editor";
 import styles from "./new-run-page.module.css";
+import { PlanPart } from "./plan/plan-part";
+import { usePlan } from "./plan/use-plan";
+import type { LayoutChanges } from "./run-text";
 import { problemsInText, readSpec, type TextProblem } from "./spec-text";
+import { useBeginning } from "./use-beginning";
 
 export interface NewRunPageProps {
   /** Name of the example to begin with. */
   example: string | undefined;
+  /** Id of the run to begin with, and what shall differ from it. */
+  from: string | undefined;
+  changes: LayoutChanges;
 }
 
-export function NewRunPage({ example }: NewRunPageProps) {
+export function NewRunPage({ example, from, changes }: NewRunPageProps) {
   usePageTitle("New run");
   const [text, setText] = useState("");
-  const [problems, setProblems] = useState<readonly TextProblem[]>([]);
-  const { launch, isPending, failure } = useLaunch(text, setProblems);
-  useExample(example, setText);
+  const [refused, setRefused] = useState<readonly TextProblem[]>([]);
   const change = (next: string) => {
     setText(next);
-    setProblems([]);
+    setRefused([]);
   };
+  const { parent, error } = useBeginning({ example, from, changes }, change);
+  const [usesOwnLengths, setUsesOwnLengths] = useState(false);
+  const lengths = parent && !usesOwnLengths ? parent.id : null;
+  const plan = usePlan(text, lengths);
+  const { launch, isPending, failure } = useLaunch(text, setRefused);
+  const problems = refused.length > 0 ? refused : plan.problems;
   return (
     <main className={styles.page}>
-      <form className={styles.form} onSubmit={launch}>
-        <div className={styles.head}>
-          <h1 className={styles.title}>New run</h1>
-          <Button variant="primary" disabled={isPending || text.trim() === ""} onClick={launch}>
-            Launch run
-          </Button>
+      <div className={styles.head}>
+        <h1 className={styles.title}>New run</h1>
+        <Beginnings parent={parent} onPick={change} />
+        <Button variant="primary" disabled={isPending || text.trim() === ""} onClick={launch}>
+          Launch run
+        </Button>
+      </div>
+      {error && <Banner kind="error">{problemSentence(error)}</Banner>}
+      {failure && <Banner kind="error">{failure}</Banner>}
+      <div className={styles.columns}>
+        <div className={styles.left}>
+          <SpecPanel text={text} problems={problems} onChange={change} />
+          {parent && <Changes parent={parent} text={text} />}
         </div>
-        {failure && <Banner kind="error">{failure}</Banner>}
-        {problems.length > 0 && <Problems problems={problems} />}
-        <Panel title="Spec" aside={<ExampleButtons onPick={change} />}>
-          <textarea
-            className={styles.text}
-            aria-label="Spec of the run, as YAML"
-            aria-invalid={problems.length > 0}
-            spellCheck={false}
-            rows={36}
-            value={text}
-            onChange={(event) => change(event.target.value)}
-            placeholder={"name: my-run\nmodel: …"}
-          />
-        </Panel>
-      </form>
+        <PlanPart
+          plan={plan}
+          parent={parent}
+          usesOwnLengths={usesOwnLengths}
+          setUsesOwnLengths={setUsesOwnLengths}
+        />
+      </div>
     </main>
+  );
+}
+
+interface SpecPanelProps {
+  text: string;
+  problems: readonly TextProblem[];
+  onChange: (text: string) => void;
+}
+
+function SpecPanel({ text, problems, onChange }: SpecPanelProps) {
+  const schema = useQuery(specSchemaOptions());
+  const batch = batchTypeOf(text);
+  return (
+    <section className={styles.spec} aria-label="Spec">
+      <div className={styles.specHead}>
+        <span className={styles.label}>Batch policy</span>
+        <Segmented
+          label="Batch policy"
+          options={BATCH_TYPES.map((value) => ({ value, label: value }))}
+          // Before there is a text no policy is chosen.
+          value={batch ?? ("" as (typeof BATCH_TYPES)[number])}
+          onChange={(type) => type !== batch && onChange(withBatchType(text, type))}
+        />
+      </div>
+      <SpecEditor
+        label="Spec of the run, as YAML"
+        className={styles.editor}
+        text={text}
+        onChange={onChange}
+        problems={problems}
+        schema={schema.data}
+      />
+      <Problems problems={problems} />
+    </section>
+  );
+}
+
+/** Under the text: how many, and those that have no line of their own. */
+function Problems({ problems }: { problems: readonly TextProblem[] }) {
+  if (problems.length === 0) return <p className={styles.foot}>No errors</p>;
+  return (
+    <section className={styles.foot} aria-label="The spec is refused" aria-live="polite">
+      <p className={styles.refused}>{formatCount(problems.length, "error")}</p>
+      <ul className={styles.problems}>
+        {problems.map((problem) => (
+          <li key={`${problem.line} ${problem.field} ${problem.detail}`}>
+            {problem.line !== null && <b>line {problem.line}</b>} <code>{problem.field}</code>{" "}
+            <bdi>{problem.detail}</bdi>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Beginnings({ parent, onPick }: { parent: Run | null; onPick: (text: string) => void }) {
+  return (
+    <span className={styles.beginnings}>
+      {parent ? (
+        <>
+          from <bdi>{parent.name}</bdi>
+        </>
+      ) : (
+        "Begin with"
+      )}
+      {EXAMPLES.map((example) => (
+        <Button key={example.name} onClick={() => example.load().then(onPick)}>
+          {example.name}
+        </Button>
+      ))}
+    </span>
   );
 }
 
@@ -58,8 +147,7 @@ function useLaunch(text: string, setProblems: (problems: readonly TextProblem[])
   const navigate = useNavigate();
   const create = useCreateRun();
   const [failure, setFailure] = useState<string | null>(null);
-  const launch = (event?: FormEvent) => {
-    event?.preventDefault();
+  const launch = () => {
     const read = readSpec(text);
     setProblems(read.problems);
     setFailure(null);
@@ -74,46 +162,4 @@ function useLaunch(text: string, setProblems: (problems: readonly TextProblem[])
     });
   };
   return { launch, isPending: create.isPending, failure };
-}
-
-function useExample(name: string | undefined, setText: (text: string) => void): void {
-  useEffect(() => {
-    const example = EXAMPLES.find((each) => each.name === name);
-    let isWanted = true;
-    example?.load().then((text) => isWanted && setText(text));
-    return () => {
-      isWanted = false;
-    };
-  }, [name, setText]);
-}
-
-function ExampleButtons({ onPick }: { onPick: (text: string) => void }) {
-  if (EXAMPLES.length === 0) return null;
-  return (
-    <>
-      Begin with
-      {EXAMPLES.map((example) => (
-        <Button key={example.name} onClick={() => example.load().then(onPick)}>
-          {example.name}
-        </Button>
-      ))}
-    </>
-  );
-}
-
-function Problems({ problems }: { problems: readonly TextProblem[] }) {
-  return (
-    <Panel title="The spec is refused" className={styles.refused} aria-live="assertive">
-      <ul className={styles.problems}>
-        {problems.map((problem) => (
-          <li key={`${problem.line} ${problem.field} ${problem.detail}`}>
-            <span className={styles.where}>
-              {problem.line !== null && <b>line {problem.line}</b>} <code>{problem.field}</code>
-            </span>
-            <bdi>{problem.detail}</bdi>
-          </li>
-        ))}
-      </ul>
-    </Panel>
-  );
 }

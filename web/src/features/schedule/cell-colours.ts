@@ -28,6 +28,11 @@ export function colourScale(schedule: Schedule, colour: Colour, policyVersion: n
       const oldest = Math.max(1, ...ages);
       return upTo(ages, oldest, "age 0", `${formatInteger(oldest)} updates`);
     }
+    case "carried": {
+      const longest = Math.max(1, ...samples.age);
+      const waited = longest === 1 ? "waited an iteration" : `waited ${formatInteger(longest)} iterations`;
+      return upTo(samples.age, longest, "fresh", waited);
+    }
     case "reward":
       return rewardScale(samples.reward, samples.group_id);
   }
@@ -35,12 +40,13 @@ export function colourScale(schedule: Schedule, colour: Colour, policyVersion: n
 
 /** The choices that this step has data for. */
 export function colourChoices(schedule: Schedule, policyVersion: number): Colour[] {
-  const { reward, policy_version } = schedule.samples;
+  const { reward, policy_version, age } = schedule.samples;
   return [
     "tokens",
     "cost",
     ...(reward.some((value) => value !== null) ? (["reward"] as const) : []),
     ...(policy_version.some((version) => version < policyVersion) ? (["age"] as const) : []),
+    ...(age.some((iterations) => iterations > 0) ? (["carried"] as const) : []),
   ];
 }
 

@@ -1,5 +1,6 @@
 /** Beside the grid: idle time against its bound, and what was counted. */
-import type { StepRow } from "@/api/types";
+
+import type { BatchDecision, StepRow } from "@/api/types";
 import { Panel } from "@/components/panel";
 import { formatDuration } from "@/lib/durations";
 import { formatInteger, formatMetric, formatPercent } from "@/lib/numbers";
@@ -45,28 +46,62 @@ export function IdlePanel({ step, dpSize, layout, barrierS }: IdlePanelProps) {
   );
 }
 
+/** What the noise scale proposed after this step, under `batch: adaptive`. */
+export function DecisionPanel({ decision }: { decision: BatchDecision }) {
+  const size = (value: number | null | undefined) =>
+    value == null ? "all that is kept" : formatInteger(value);
+  const changed = decision.size_after !== decision.size_before;
+  return (
+    <Panel title="Batch decision" headingLevel={3} aside={decision.mode} className={styles.panel}>
+      <p className={styles.lead}>
+        <b>{size(decision.size_after)}</b>
+        <span>rollouts {changed ? `from ${size(decision.size_before)}` : "as before"}</span>
+      </p>
+      <dl className={styles.facts}>
+        <dt>Noise scale, samples</dt>
+        <dd>
+          {decision.noise_scale == null ? "not known yet" : formatMetric("noise", decision.noise_scale)}
+        </dd>
+        <dt>Proposed, rollouts</dt>
+        <dd>{decision.proposed_size == null ? "none" : formatInteger(decision.proposed_size)}</dd>
+      </dl>
+      <p className={styles.sentence}>
+        <bdi>{decision.reason}</bdi>
+      </p>
+    </Panel>
+  );
+}
+
+/** Told where there is something to tell. */
+const OPTIONAL_COUNTS = ["num_dropped", "num_carried_in", "num_carried_out"] as const;
+
 export function CountsPanel({ step }: { step: StepRow }) {
+  const counts: [string, string][] = [
+    ["global_batch_size", formatInteger(step.global_batch_size)],
+    ["num_prompts", formatInteger(step.num_prompts)],
+    ["num_rollouts", formatInteger(step.num_rollouts)],
+    ["num_tokens", formatInteger(step.num_tokens)],
+    ["num_loss_tokens", formatInteger(step.num_loss_tokens)],
+    ["num_microbatches", `${formatInteger(step.num_microbatches)} per rank`],
+    ...OPTIONAL_COUNTS.filter((name) => step[name] > 0).map((name): [string, string] => [
+      name,
+      formatInteger(step[name]),
+    ]),
+    ["LR", formatMetric("lr", step.lr)],
+    [
+      `LR position, ${step.lr_unit}`,
+      `${formatInteger(step.lr_position_before)} to ${formatInteger(step.lr_position_after)}`,
+    ],
+  ];
   return (
     <Panel title="Counts" headingLevel={3} className={styles.panel}>
-      <dl className={styles.facts}>
-        <dt>global_batch_size</dt>
-        <dd>{formatInteger(step.global_batch_size)}</dd>
-        <dt>num_prompts</dt>
-        <dd>{formatInteger(step.num_prompts)}</dd>
-        <dt>num_rollouts</dt>
-        <dd>{formatInteger(step.num_rollouts)}</dd>
-        <dt>num_tokens</dt>
-        <dd>{formatInteger(step.num_tokens)}</dd>
-        <dt>num_loss_tokens</dt>
-        <dd>{formatInteger(step.num_loss_tokens)}</dd>
-        <dt>num_microbatches</dt>
-        <dd>{formatInteger(step.num_microbatches)} per rank</dd>
-        <dt>LR</dt>
-        <dd>{formatMetric("lr", step.lr)}</dd>
-        <dt>LR position, {step.lr_unit}</dt>
-        <dd>
-          {formatInteger(step.lr_position_before)} to {formatInteger(step.lr_position_after)}
-        </dd>
+      <dl className={styles.counts}>
+        {counts.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
       </dl>
       <p className={styles.sentence}>{booksSentence(step)}</p>
     </Panel>

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { schedule } from "./factories";
-import { gridGeometry, moveTo, pieceAt, rankOrder } from "./grid-geometry";
+import { gridGeometry, moveTo, pieceAt, rankOrder, startsOf } from "./grid-geometry";
 
 const TWO_RANKS = schedule([
   [[40, 20], [30]],
@@ -93,4 +93,19 @@ test("of many ranks the latest and earliest are opened", () => {
   expect(order.filter(({ isOpen }) => isOpen)).toHaveLength(16);
   expect(order[20]?.isOpen).toBe(false);
   expect(rankOrder(gridGeometry(TWO_RANKS, "measured").ranks).every(({ isOpen }) => isOpen)).toBe(true);
+});
+
+test("with a barrier at every micro-batch each begins when the slowest rank's one before it has ended", () => {
+  const seconds = [
+    [4, 2],
+    [3, 1],
+  ];
+  expect(startsOf(seconds, "step")).toEqual([
+    [0, 4],
+    [0, 3],
+  ]);
+  expect(startsOf(seconds, "micro_batch")).toEqual([
+    [0, 4],
+    [0, 4],
+  ]);
 });

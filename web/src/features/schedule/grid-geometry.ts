@@ -69,28 +69,46 @@ export function durations(schedule: Schedule, width: Width): number[][] {
   return schedule.predicted_cost.map((rank) => rank.map((cost) => cost * scale));
 }
 
+/** When each micro-batch begins, [rank][micro-batch]: behind the one before it, or, with a barrier at every
+ * micro-batch, behind the slowest rank's one before it. */
+export function startsOf(lengths: readonly (readonly number[])[], barrier: Schedule["barrier"]): number[][] {
+  const slowest = lengths.reduce<number[]>(
+    (most, own) => own.map((length, i) => Math.max(length, most[i] ?? 0)),
+    [],
+  );
+  return lengths.map((own) => {
+    let start = 0;
+    return own.map((length, i) => {
+      const begins = start;
+      start += barrier === "micro_batch" ? (slowest[i] ?? length) : length;
+      return begins;
+    });
+  });
+}
+
 export function gridGeometry(schedule: Schedule, width: Width): GridGeometry {
   const seconds = durations(schedule, width);
-  const barrierS = Math.max(0, ...seconds.map(sum));
+  const starts = startsOf(seconds, schedule.barrier);
+  const ends = seconds.map((own, rank) => (starts[rank]?.at(-1) ?? 0) + (own.at(-1) ?? 0));
+  const barrierS = Math.max(0, ...ends);
   const places: Place[] = [];
   const ranks = schedule.micro_batches.map((microBatches, rank): Rank => {
     const own = seconds[rank] ?? [];
-    let start = 0;
+    const busyS = sum(own);
     const cells = microBatches.map((samples, index): Cell => {
-      const duration = own[index] ?? 0;
-      const cell = cellOf(schedule, samples, { index, start, duration, barrierS });
+      const at = { index, start: starts[rank]?.[index] ?? 0, duration: own[index] ?? 0, barrierS };
+      const cell = cellOf(schedule, samples, at);
       cell.pieces.forEach(({ sample }, piece) => {
         places[sample] = { rank, cell: index, piece };
       });
-      start += duration;
       return cell;
     });
     return {
       rank,
       cells,
-      end: barrierS > 0 ? start / barrierS : 0,
-      busyS: start,
-      idleFrac: barrierS > 0 ? 1 - start / barrierS : 0,
+      end: barrierS > 0 ? (ends[rank] ?? 0) / barrierS : 0,
+      busyS,
+      idleFrac: barrierS > 0 ? 1 - busyS / barrierS : 0,
       numSamples: sum(microBatches.map(({ length }) => length)),
       tokens: sum(cells.map(({ tokens }) => tokens)),
     };
@@ -118,7 +136,7 @@ function cellOf(
 }
 
 /** Longest first; each as wide as its share of the micro-batch's cost. */
-function piecesOf(samples: readonly number[], cost: readonly number[]): Piece[] {
+export function piecesOf(samples: readonly number[], cost: readonly number[]): Piece[] {
   const total = sum(samples.map((sample) => cost[sample] ?? 0));
   const share = (sample: number) => (total > 0 ? (cost[sample] ?? 0) / total : 1 / samples.length);
   let left = 0;

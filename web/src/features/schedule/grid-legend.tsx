@@ -9,6 +9,7 @@ const COLOURED_BY: Record<Colour, string> = {
   cost: "coloured by the predicted cost of each sample",
   reward: "coloured by reward against the mean of the group",
   age: "coloured by policy updates since it was generated",
+  carried: "coloured by how long each sample was carried over",
 };
 
 export interface GridLegendProps {

@@ -35,7 +35,7 @@ export const LaneCells = memo(function LaneCells(props: LaneCellsProps) {
   const { rank, scale, laneWidth, onCanvas } = props;
   return (
     <>
-      {rank.end < 1 && <i className={styles.idle} style={{ left: `${rank.end * 100}%` }} />}
+      <Idle rank={rank} />
       {onCanvas && <PieceCanvas rank={rank} scale={scale} laneWidth={laneWidth} />}
       {rank.cells.map((cell) =>
         cell.isDummy ? (
@@ -47,6 +47,21 @@ export const LaneCells = memo(function LaneCells(props: LaneCellsProps) {
     </>
   );
 });
+
+/** From the end of the rank to the barrier, and before each barrier between micro-batches. */
+function Idle({ rank: { cells, end } }: { rank: Rank }) {
+  const work = cells.filter(({ isDummy, width }) => !isDummy || width > 0);
+  const hasGap = work.some(({ left }, i) => i > 0 && left - endOf(work[i - 1]) > SEEN);
+  const left = hasGap ? endOf(work[0]) : end;
+  return left < 1 && <i className={styles.idle} style={{ left: `${left * 100}%` }} />;
+}
+
+/** A smaller share of the lane is rounding. */
+const SEEN = 1e-6;
+
+function endOf(cell: Cell | undefined): number {
+  return cell ? cell.left + cell.width : 0;
+}
 
 /** The label stands beside the box, not in it: the box has a name of its own, in full words. */
 function WorkCell({

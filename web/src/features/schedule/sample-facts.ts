@@ -47,6 +47,7 @@ export function sampleFacts(
       rewardFact(schedule, sample),
       { label: "Weight", value: samples.weight[sample] ?? MISSING },
       versionFact(samples.policy_version[sample], policyVersion),
+      ...carriedFact(samples.age[sample] ?? 0),
     ],
   };
 }
@@ -85,6 +86,11 @@ function rewardFact(schedule: Schedule, sample: number): Fact {
     value: formatMetric("reward", reward),
     ...(advantage !== null && { note: `advantage ${formatDelta("reward", advantage)}` }),
   };
+}
+
+/** A sample that came fresh has nothing to say here. */
+function carriedFact(iterations: number): Fact[] {
+  return iterations > 0 ? [{ label: "Carried over", value: formatCount(iterations, "iteration") }] : [];
 }
 
 function versionFact(version: number | undefined, policyVersion: number): Fact {

@@ -1,11 +1,26 @@
 /** What of the schedule's view lives in the URL. Parsed by the router; unknown or bad values fall away. */
 export const WIDTHS = ["measured", "predicted"] as const;
-export const COLOURS = ["tokens", "cost", "reward", "age"] as const;
+export const COLOURS = ["tokens", "cost", "reward", "age", "carried"] as const;
+const PACKERS = ["first_fit_decreasing", "first_fit"] as const;
+const BALANCES = ["cost", "tokens", "none"] as const;
+const BARRIERS = ["step", "micro_batch"] as const;
 
 export type Width = (typeof WIDTHS)[number];
 export type Colour = (typeof COLOURS)[number];
 
-export interface ScheduleSearch {
+/** What shall be different from what ran, under the names of the API. */
+export interface WhatIfSearch {
+  dp?: number;
+  cp?: number;
+  pp?: number;
+  token_cap?: number;
+  micro_batch_size?: number;
+  packer?: (typeof PACKERS)[number];
+  balance?: (typeof BALANCES)[number];
+  barrier?: (typeof BARRIERS)[number];
+}
+
+export interface ScheduleSearch extends WhatIfSearch {
   /** Absent: the newest step, also when newer ones come. */
   step?: number;
   width?: Width;
@@ -18,10 +33,34 @@ export function parseScheduleSearch(raw: Record<string, unknown>): ScheduleSearc
   const width = WIDTHS.find((value) => value === raw.width);
   const colour = COLOURS.find((value) => value === raw.colour);
   return {
-    ...(typeof raw.step === "number" &&
-      Number.isSafeInteger(raw.step) &&
-      raw.step >= 0 && { step: raw.step }),
+    ...(isCount(raw.step) && { step: raw.step }),
     ...(width !== undefined && width !== "measured" && { width }),
     ...(colour !== undefined && colour !== "tokens" && { colour }),
+    ...parseWhatIf(raw),
   };
+}
+
+export function parseWhatIf(raw: Record<string, unknown>): WhatIfSearch {
+  const packer = PACKERS.find((value) => value === raw.packer);
+  const balance = BALANCES.find((value) => value === raw.balance);
+  const barrier = BARRIERS.find((value) => value === raw.barrier);
+  return {
+    ...(isSize(raw.dp) && { dp: raw.dp }),
+    ...(isSize(raw.cp) && { cp: raw.cp }),
+    ...(isSize(raw.pp) && { pp: raw.pp }),
+    ...(isSize(raw.token_cap)
+      ? { token_cap: raw.token_cap }
+      : isSize(raw.micro_batch_size) && { micro_batch_size: raw.micro_batch_size }),
+    ...(packer !== undefined && { packer }),
+    ...(balance !== undefined && { balance }),
+    ...(barrier !== undefined && { barrier }),
+  };
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
+}
+
+function isSize(value: unknown): value is number {
+  return isCount(value) && value > 0;
 }

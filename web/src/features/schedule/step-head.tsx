@@ -16,6 +16,7 @@ const COLOUR_LABELS: Record<Colour, string> = {
   cost: "Cost",
   reward: "Reward",
   age: "Age",
+  carried: "Carried",
 };
 
 export interface StepHeadProps {

@@ -89,3 +89,17 @@ test("the books of an iteration", () => {
     "nothing was generated",
   );
 });
+
+test("the books tell what was carried in and out", () => {
+  const step = stepRow({
+    num_carried_in: 16,
+    num_generated: 173,
+    num_filtered: 20,
+    num_dropped: 4,
+    num_carried_out: 32,
+    num_rollouts: 133,
+  });
+  expect(booksSentence(step)).toBe(
+    "16 carried in + 173 generated = 133 trained + 20 filtered (zero variance) + 4 dropped + 32 carried to the next iteration",
+  );
+});

@@ -150,16 +150,33 @@ export function idleSentence(step: StepFigures, layout: string): string {
 /** Where the rollouts of the step's iteration went: `512 generated = 136 trained + 376 filtered (zero variance)`. */
 export function booksSentence(step: StepRow): string {
   if (step.phase === "warm_start") return "A supervised step: nothing was generated for it.";
-  if (step.num_generated === 0) {
+  const came = step.num_generated + step.num_carried_in;
+  if (came === 0) {
     return `Rollouts of iteration ${formatInteger(step.iteration)}; its first step tells how many were generated.`;
   }
-  const trained = step.num_generated - step.num_filtered - step.num_dropped;
-  const parts = [
-    `${formatInteger(trained)} trained`,
-    ...(step.num_filtered > 0 ? [`${formatInteger(step.num_filtered)} filtered (zero variance)`] : []),
-    ...(step.num_dropped > 0 ? [`${formatInteger(step.num_dropped)} dropped`] : []),
-  ];
-  const books = `${formatInteger(step.num_generated)} generated = ${parts.join(" + ")}`;
+  const trained = came - step.num_filtered - step.num_dropped - step.num_carried_out;
+  const sum = (parts: readonly [number, string][], always: string) =>
+    parts
+      .filter(([count, word]) => count > 0 || word === always)
+      .map(([count, word]) => `${formatInteger(count)} ${word}`)
+      .join(" + ");
+  const left = sum(
+    [
+      [step.num_carried_in, "carried in"],
+      [step.num_generated, "generated"],
+    ],
+    "generated",
+  );
+  const right = sum(
+    [
+      [trained, "trained"],
+      [step.num_filtered, "filtered (zero variance)"],
+      [step.num_dropped, "dropped"],
+      [step.num_carried_out, "carried to the next iteration"],
+    ],
+    "trained",
+  );
+  const books = `${left} = ${right}`;
   return trained === step.num_rollouts
     ? books
     : `${books}, over the steps of iteration ${formatInteger(step.iteration)}`;

@@ -10,7 +10,7 @@ import { ProblemPanel } from "@/components/problem-panel";
 import { formatInteger, formatRange } from "@/lib/numbers";
 import { colourChoices, colourScale } from "./cell-colours";
 import { CertificatePanel } from "./certificate-panel";
-import { CountsPanel, IdlePanel } from "./fact-panels";
+import { CountsPanel, DecisionPanel, IdlePanel } from "./fact-panels";
 import { gridGeometry } from "./grid-geometry";
 import { GridLegend } from "./grid-legend";
 import { ScheduleGrid } from "./schedule-grid";
@@ -19,6 +19,7 @@ import type { Colour } from "./schedule-search";
 import { StepHead, type StepHeadProps } from "./step-head";
 import { findingOf } from "./step-sentences";
 import type { ShownStep } from "./use-step";
+import { WhatIfPanel } from "./what-if/what-if-panel";
 
 const RETRY_S = 5;
 const GRID_ROWS = 8;
@@ -82,30 +83,36 @@ function Loaded({ run, row, record, ...head }: LoadedProps) {
   const measured = useMemo(() => gridGeometry(schedule, "measured"), [schedule]);
   const label = `Schedule of step ${formatInteger(row.step)}`;
   return (
-    <div className={styles.columns}>
-      <section className={styles.panel} aria-label={label}>
-        <StepHead {...head} row={row} colours={colours} search={{ ...search, colour }} />
-        <FindingLine record={record} row={row} />
-        <ScheduleGrid
-          schedule={schedule}
-          geometry={geometry}
-          scale={scale}
-          policyVersion={row.policy_version}
-          label={label}
-        />
-        <GridLegend schedule={schedule} scale={scale} colour={colour} isOverCap={row.num_over_cap > 0} />
-      </section>
-      <aside className={styles.facts} aria-label={`Facts of step ${formatInteger(row.step)}`}>
-        <IdlePanel
-          step={row}
-          dpSize={geometry.ranks.length}
-          layout={run.parallelism}
-          barrierS={measured.barrierS}
-        />
-        <CertificatePanel record={record} />
-        <CountsPanel step={row} />
-      </aside>
-    </div>
+    <>
+      <div className={styles.columns}>
+        <div className={styles.left}>
+          <section className={styles.panel} aria-label={label}>
+            <StepHead {...head} row={row} colours={colours} search={{ ...search, colour }} />
+            <FindingLine record={record} row={row} />
+            <ScheduleGrid
+              schedule={schedule}
+              geometry={geometry}
+              scale={scale}
+              policyVersion={row.policy_version}
+              label={label}
+            />
+            <GridLegend schedule={schedule} scale={scale} colour={colour} isOverCap={row.num_over_cap > 0} />
+          </section>
+          <CountsPanel step={row} />
+        </div>
+        <aside className={styles.facts} aria-label={`Facts of step ${formatInteger(row.step)}`}>
+          <IdlePanel
+            step={row}
+            dpSize={geometry.ranks.length}
+            layout={run.parallelism}
+            barrierS={measured.barrierS}
+          />
+          <CertificatePanel record={record} />
+          {row.batch_decision && <DecisionPanel decision={row.batch_decision} />}
+        </aside>
+      </div>
+      <WhatIfPanel run={run} record={record} scale={scale} search={search} setSearch={head.setSearch} />
+    </>
   );
 }
 

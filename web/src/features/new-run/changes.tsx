@@ -1,0 +1,51 @@
+/** What differs from the run that the spec was begun with. */
+import type { Run } from "@/api/types";
+import { Panel } from "@/components/panel";
+import { MISSING } from "@/lib/numbers";
+import { changesBetween, valueText } from "@/lib/spec-diff";
+import styles from "./new-run-page.module.css";
+import { readSpec } from "./spec-text";
+
+export function Changes({ parent, text }: { parent: Run; text: string }) {
+  const { spec } = readSpec(text);
+  // While a text is no YAML there is nothing to compare.
+  if (spec === undefined) return null;
+  const changes = changesBetween(parent.spec, spec);
+  return (
+    <Panel
+      title={
+        <>
+          Changed against <bdi>{parent.name}</bdi>
+        </>
+      }
+      className={styles.changes}
+    >
+      {changes.length === 0 ? (
+        <p className={styles.same}>Nothing: this is the same spec.</p>
+      ) : (
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Field</th>
+              <th scope="col">was</th>
+              <th scope="col">is</th>
+            </tr>
+          </thead>
+          <tbody>
+            {changes.map(({ path, was, is }) => (
+              <tr key={path}>
+                <th scope="row">{path}</th>
+                <td>
+                  <bdi>{valueText(was) || MISSING}</bdi>
+                </td>
+                <td>
+                  <bdi>{valueText(is) || MISSING}</bdi>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </Panel>
+  );
+}

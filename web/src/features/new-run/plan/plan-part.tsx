@@ -1,0 +1,86 @@
+/** The right half of the page: the plan, or why there is none. */
+import type { Run } from "@/api/types";
+import { Banner } from "@/components/banner";
+import { Button, Toggle } from "@/components/button";
+import { EmptyState } from "@/components/empty-state";
+import { LoadingBars } from "@/components/loading-bars";
+import styles from "./plan.module.css";
+import { PlanView } from "./plan-view";
+import type { Planned } from "./use-plan";
+
+export interface PlanPartProps {
+  plan: Planned;
+  /** The run whose lengths can be taken. */
+  parent: Run | null;
+  usesOwnLengths: boolean;
+  setUsesOwnLengths: (isOwn: boolean) => void;
+}
+
+const ROWS = 10;
+
+export function PlanPart({ plan, parent, usesOwnLengths, setUsesOwnLengths }: PlanPartProps) {
+  return (
+    <div className={styles.part}>
+      {parent && (
+        <div className={styles.lengths}>
+          Lengths
+          <Toggle isOn={!usesOwnLengths} onClick={() => setUsesOwnLengths(false)}>
+            of <bdi>{parent.name}</bdi>
+          </Toggle>
+          <Toggle isOn={usesOwnLengths} onClick={() => setUsesOwnLengths(true)}>
+            assumed from the spec
+          </Toggle>
+        </div>
+      )}
+      {plan.failure !== null && (
+        <Banner kind="error" actions={<Button onClick={plan.retry}>Try now</Button>}>
+          {plan.failure}
+        </Banner>
+      )}
+      <Body plan={plan} />
+    </div>
+  );
+}
+
+function Body({ plan }: { plan: Planned }) {
+  if (plan.plan) {
+    const isImpossible = plan.problems.length > 0;
+    return (
+      <>
+        {isImpossible && <Banner kind="error">The plan is impossible: {sentence(plan)}</Banner>}
+        <PlanView {...plan.plan} isOld={plan.isOld} />
+      </>
+    );
+  }
+  if (plan.isEmpty) {
+    return (
+      <div className={styles.nothing}>
+        <EmptyState title="No spec yet">
+          Begin with an example, or write one: its plan is drawn here while you type.
+        </EmptyState>
+      </div>
+    );
+  }
+  if (plan.problems.length > 0) {
+    return (
+      <div className={styles.nothing}>
+        <EmptyState title="The plan is impossible">
+          <bdi>{sentence(plan)}</bdi>
+        </EmptyState>
+      </div>
+    );
+  }
+  if (plan.failure !== null) return null;
+  return (
+    <div className={styles.nothing}>
+      <LoadingBars rows={ROWS} onRetry={plan.retry} />
+    </div>
+  );
+}
+
+/** The first reason; the others stand at their lines. */
+function sentence({ problems: [first] }: Planned): string {
+  if (!first) return "";
+  const where = first.line === null ? "" : ` (line ${first.line})`;
+  return `${[first.field, first.detail].filter(Boolean).join(": ").replace(/\.$/, "")}${where}.`;
+}

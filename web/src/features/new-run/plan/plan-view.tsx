@@ -1,0 +1,163 @@
+/** The plan of the spec as it stands: verdict, figures, sizes over the run, and what to look at. */
+import type { RunPlan } from "@/api/types";
+import { Icon } from "@/components/icon";
+import { Panel } from "@/components/panel";
+import { formatCompact, formatCount, formatInteger, formatPercent, formatRange, NBSP } from "@/lib/numbers";
+import styles from "./plan.module.css";
+import { PlanChart } from "./plan-chart";
+import { type Ends, endsOf, planLevels } from "./plan-levels";
+
+export interface PlanViewProps {
+  plan: RunPlan;
+  tookMs: number;
+  /** A newer text is being planned, or cannot be. */
+  isOld: boolean;
+}
+
+export function PlanView({ plan, tookMs, isOld }: PlanViewProps) {
+  return (
+    <div className={styles.plan} data-old={isOld || undefined}>
+      <section className={styles.main} aria-label="Plan">
+        <p className={styles.verdict} role="status">
+          <Icon name={isOld ? "clock" : "tick"} />
+          <b>{isOld ? "The plan of the text before" : "This plan is possible"}</b>
+          <span>
+            planned in {formatInteger(Math.max(1, Math.round(tookMs)))}
+            {NBSP}ms
+          </span>
+        </p>
+        <Figures plan={plan} />
+        <PlanChart plan={plan} />
+      </section>
+      <div className={styles.columns}>
+        <Levels plan={plan} />
+        <Remarks plan={plan} />
+      </div>
+    </div>
+  );
+}
+
+function Figures({ plan }: { plan: RunPlan }) {
+  const { maxima, steps } = plan;
+  const sizes = endsOf(steps.map(({ global_batch_size }) => global_batch_size));
+  const cut = steps.flatMap(({ geometry }) => geometry ?? []);
+  const microBatches = endsOf(cut.map(({ num_microbatches }) => num_microbatches));
+  const numOver = cut.filter(({ num_over_cap }) => num_over_cap > 0).length;
+  return (
+    <dl className={styles.figures}>
+      <Figure label="Steps" value={formatInteger(plan.num_steps)}>
+        {formatInteger(plan.num_samples)} samples
+      </Figure>
+      <Figure label="Batch size" value={steps.length > 0 ? tight(sizes) : "–"}>
+        {plan.num_dropped > 0 ? `${formatCount(plan.num_dropped, "rollout")} dropped` : "none dropped"}
+      </Figure>
+      <Figure label="Micro-batches" value={cut.length > 0 ? tight(microBatches) : "–"}>
+        per rank, on {formatCount(plan.dp, "rank")}
+      </Figure>
+      <Figure label="Idle, predicted" value={formatPercent(plan.mean_predicted_idle_frac)}>
+        lower bound {formatPercent(plan.mean_idle_bound_frac)}
+      </Figure>
+      <Figure label="Largest micro-batch" value={formatInteger(maxima.max_micro_batch_tokens)}>
+        {numOver > 0 ? `tokens, over the cap in ${formatCount(numOver, "step")}` : "tokens"}
+      </Figure>
+      <Figure label="Logits of it" value={bytesText(maxima.max_micro_batch_logits_bytes)}>
+        {maxima.max_micro_batch_logits_bytes === null ? "vocabulary unknown" : "fp32, one rank"}
+      </Figure>
+      <Figure label="Tokens, expected" value={formatCompact(plan.num_tokens_expected)}>
+        longest sample {formatInteger(maxima.max_sample_tokens)}
+      </Figure>
+    </dl>
+  );
+}
+
+function Figure({ label, value, children }: { label: string; value: string; children: React.ReactNode }) {
+  return (
+    <div>
+      <dt>{label}</dt>
+      <dd>
+        <b>{value}</b>
+        <small>{children}</small>
+      </dd>
+    </div>
+  );
+}
+
+/** `64–512`. */
+function tight({ least, most }: Ends): string {
+  return least === most ? formatInteger(least) : `${formatInteger(least)}–${formatInteger(most)}`;
+}
+
+const MIB = 1024 ** 2;
+
+function bytesText(bytes: number | null): string {
+  if (bytes === null) return "–";
+  const mib = bytes / MIB;
+  return mib < 1024
+    ? `${formatInteger(Math.max(1, Math.round(mib)))}${NBSP}MiB`
+    : `${(mib / 1024).toFixed(1)}${NBSP}GiB`;
+}
+
+function Levels({ plan }: { plan: RunPlan }) {
+  const levels = planLevels(plan.steps);
+  return (
+    <Panel title="By level" headingLevel={3} aside="means of the steps that were scheduled">
+      <div className={styles.scroll}>
+        <table className={styles.levels}>
+          <thead>
+            <tr>
+              <th scope="col">Steps</th>
+              <th scope="col">Size</th>
+              <th scope="col">mb / rank</th>
+              <th scope="col">Idle</th>
+              <th scope="col">Bound</th>
+              <th scope="col">Dummies</th>
+              <th scope="col">Over cap</th>
+            </tr>
+          </thead>
+          <tbody>
+            {levels.map((level) => (
+              <tr key={level.first}>
+                <th scope="row">{formatRange(level.first, level.last)}</th>
+                <td>{tight(level.size)}</td>
+                <td>{tight(level.microBatches)}</td>
+                <td>{formatPercent(level.idle)}</td>
+                <td>{formatPercent(level.bound)}</td>
+                <td>{formatInteger(level.dummies)}</td>
+                <td>{formatInteger(level.overCap)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </Panel>
+  );
+}
+
+function Remarks({ plan }: { plan: RunPlan }) {
+  return (
+    <Panel title="Checks" headingLevel={3}>
+      <ul className={styles.remarks}>
+        {plan.warnings.map((text) => (
+          <li key={text} className={styles.warning}>
+            <Icon name="warning" />
+            <bdi>{text}</bdi>
+          </li>
+        ))}
+        {plan.warnings.length === 0 && (
+          <li className={styles.fine}>
+            <Icon name="tick" />
+            Nothing that is probably not meant.
+          </li>
+        )}
+      </ul>
+      <h4 className={styles.assumed}>Taken for granted</h4>
+      <ul className={styles.assumptions}>
+        {plan.assumptions.map((text) => (
+          <li key={text}>
+            <bdi>{text}</bdi>
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}

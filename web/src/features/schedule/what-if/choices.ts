@@ -1,0 +1,77 @@
+/** What can be asked of a step that ran: its settings, the choices around them, and what differs. Pure. */
+import type { Geometry, Schedule } from "@/api/types";
+import { formatInteger } from "@/lib/numbers";
+import type { WhatIfSearch } from "../schedule-search";
+
+/** As the API counts them: the cap is that of one context-parallel rank. */
+export function geometryOf(schedule: Schedule): Geometry {
+  const { cp, pp, vpp, token_cap, micro_batch_size, packer, balance, barrier } = schedule;
+  return {
+    dp: schedule.micro_batches.length,
+    cp,
+    pp,
+    vpp,
+    token_cap: token_cap == null ? null : Math.max(1, Math.floor(token_cap / cp)),
+    micro_batch_size: micro_batch_size ?? null,
+    packer,
+    balance,
+    barrier,
+  };
+}
+
+/** Only what differs from what ran: choosing what ran asks for nothing. */
+export function changesOf(ran: Geometry, search: WhatIfSearch): WhatIfSearch {
+  const keys = ["dp", "cp", "pp", "token_cap", "micro_batch_size", "packer", "balance", "barrier"] as const;
+  return Object.fromEntries(
+    keys.flatMap((key) =>
+      search[key] !== undefined && search[key] !== ran[key] ? [[key, search[key]]] : [],
+    ),
+  );
+}
+
+/** Sizes of an axis to choose from, ascending: what ran in their middle where it can be, at most five. */
+export function axisChoices(ran: number, chosen: number): number[] {
+  const around = [ran / 4, ran / 2, ran, ran * 2, ran * 4, ran * 8, ran * 16];
+  const whole = around.filter((size) => Number.isInteger(size)).slice(0, 5);
+  if (whole.includes(chosen)) return whole;
+  return [...whole.filter((size) => size !== whole.at(-1) || size === ran), chosen].sort((a, b) => a - b);
+}
+
+/** Halves of octaves to both sides of what ran. */
+const CAP_STEPS = 8;
+
+/** Caps that the slider stops at: from a sixteenth to sixteen times what ran, which is one of them. */
+export function capStops(ran: number): number[] {
+  const stops = Array.from({ length: 2 * CAP_STEPS + 1 }, (_, i) =>
+    Math.max(1, Math.round(ran * 2 ** ((i - CAP_STEPS) / 2))),
+  );
+  return [...new Set(stops)];
+}
+
+/** The stop nearest to a cap that may have been typed into the address. */
+export function nearestStop(stops: readonly number[], cap: number): number {
+  return stops.reduce(
+    (best, stop, i) =>
+      Math.abs(Math.log(stop / cap)) < Math.abs(Math.log((stops[best] ?? 1) / cap)) ? i : best,
+    0,
+  );
+}
+
+/** `dp 4, cp 2, cap 2 × 8,192`. */
+export function geometryText({ dp, cp, pp, token_cap, micro_batch_size }: Geometry): string {
+  const times = cp > 1 ? `${formatInteger(cp)} × ` : "";
+  const cut =
+    token_cap === null
+      ? `${formatInteger(micro_batch_size ?? 0)} samples a micro-batch`
+      : `cap ${times}${formatInteger(token_cap)}`;
+  return [`dp ${dp}`, `cp ${cp}`, ...(pp > 1 ? [`pp ${pp}`] : []), cut].join(", ");
+}
+
+/** Ranks that both layouts need; tensor-parallel ranks are the same in both. */
+export function ranksText(ran: Geometry, asked: Geometry, tp: number): string {
+  const count = ({ dp, cp, pp }: Geometry) => dp * cp * pp * tp;
+  const [before, after] = [count(ran), count(asked)];
+  return before === after
+    ? `${formatInteger(after)}, as it ran`
+    : `${formatInteger(after)} instead of ${formatInteger(before)}`;
+}

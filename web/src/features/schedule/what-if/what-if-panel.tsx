@@ -1,0 +1,131 @@
+/** A step that ran beside the same samples under other settings, answered while the controls move. */
+import { useQuery } from "@tanstack/react-query";
+import { useMemo, useRef } from "react";
+import { problemSentence } from "@/api/problem";
+import type { Geometry, Run, Schedule, StepSchedule, WhatIf } from "@/api/types";
+import { whatIfOptions } from "@/api/what-if";
+import { Banner } from "@/components/banner";
+import { ButtonLink } from "@/components/button-link";
+import { formatDuration } from "@/lib/durations";
+import { formatInteger } from "@/lib/numbers";
+import { useShortcuts } from "@/lib/shortcuts";
+import { useDebounced } from "@/lib/use-debounced";
+import type { ColourScale } from "../cell-colours";
+import type { ScheduleSearch, ScheduleSearchPatch } from "../schedule-search";
+import { changesOf, geometryOf, geometryText } from "./choices";
+import { Controls } from "./controls";
+import { Deltas, deltaSentence, deltasOf } from "./deltas";
+import { lanesOfBoth } from "./lanes";
+import { MiniGrid } from "./mini-grid";
+import styles from "./what-if.module.css";
+
+export interface WhatIfPanelProps {
+  run: Run;
+  record: StepSchedule;
+  scale: ColourScale;
+  search: ScheduleSearch;
+  setSearch: (patch: ScheduleSearchPatch) => void;
+}
+
+/** A slider tells every pixel; so often the server is asked. */
+const DRAG_MS = 80;
+
+export function WhatIfPanel({ run, record, scale, search, setSearch }: WhatIfPanelProps) {
+  const { schedule, step } = record;
+  const controls = useRef<HTMLDivElement>(null);
+  useShortcuts({
+    w: () => {
+      controls.current?.scrollIntoView({ block: "nearest" });
+      controls.current?.querySelector<HTMLElement>("[aria-pressed=true]")?.focus();
+    },
+  });
+  const ran = useMemo(() => geometryOf(schedule), [schedule]);
+  const changes = changesOf(ran, search);
+  const isAsked = Object.keys(changes).length > 0;
+  const settled = useDebounced(JSON.stringify(changes), DRAG_MS);
+  const asking = useMemo(() => JSON.parse(settled), [settled]);
+  const answer = useQuery({ ...whatIfOptions(record.run_id, step, asking), enabled: isAsked });
+  // An answer to another step says nothing of this one.
+  const shown = isAsked && answer.data && fits(schedule, answer.data) ? answer.data : undefined;
+  const asked: Geometry = { ...ran, ...changes };
+  return (
+    <section className={styles.panel} aria-labelledby="what-if-title">
+      <div className={styles.head}>
+        <h2 id="what-if-title">What if</h2>
+        <p>
+          Step {formatInteger(step)} re-scheduled from its stored lengths; times are predicted, scaled by what
+          its micro-batches took.
+        </p>
+        <ButtonLink to="/new" search={{ from: record.run_id, ...changes }} disabled={!isAsked}>
+          Clone run with this layout
+        </ButtonLink>
+      </div>
+      <div className={styles.columns}>
+        <Controls
+          ref={controls}
+          ran={ran}
+          asked={asked}
+          tp={run.spec.parallelism?.tp ?? 1}
+          setSearch={setSearch}
+        />
+        <Sides schedule={schedule} scale={scale} answer={shown} ran={ran} />
+      </div>
+      {answer.error && isAsked && <Banner kind="error">{problemSentence(answer.error)}</Banner>}
+      <Deltas answer={shown} />
+      <p className="sr-only" role="status">
+        {shown && deltaSentence(deltasOf(shown))}
+      </p>
+    </section>
+  );
+}
+
+function fits(schedule: Schedule, answer: WhatIf): boolean {
+  return answer.certificate_sha256 === schedule.certificate_sha256;
+}
+
+interface SidesProps {
+  schedule: Schedule;
+  scale: ColourScale;
+  ran: Geometry;
+  answer: WhatIf | undefined;
+}
+
+function Sides({ schedule, scale, ran, answer }: SidesProps) {
+  const lanes = useMemo(() => lanesOfBoth(schedule, answer), [schedule, answer]);
+  const time = (seconds: number | null | undefined) => (seconds ? formatDuration(seconds) : "");
+  return (
+    <>
+      <div className={styles.side}>
+        <SideHead title="As it ran" text={geometryText(ran)} time={time(answer?.ran_figures.predicted_s)} />
+        <MiniGrid lanes={lanes.ran} scale={scale} label={`As it ran: ${geometryText(ran)}`} />
+      </div>
+      <div className={styles.side}>
+        <SideHead
+          title="What if"
+          text={answer ? geometryText(answer.asked) : ""}
+          time={time(answer?.asked_figures.predicted_s)}
+        />
+        {answer && lanes.asked ? (
+          <MiniGrid
+            lanes={lanes.asked}
+            scale={scale}
+            label={`What if: ${geometryText(answer.asked)}`}
+            {...(lanes.asked.end < lanes.ran.end && {
+              ghost: { at: lanes.ran.end, text: "ended here as it ran" },
+            })}
+          />
+        ) : (
+          <p className={styles.hint}>Change a setting: the same samples appear here under it.</p>
+        )}
+      </div>
+    </>
+  );
+}
+
+function SideHead({ title, text, time }: { title: string; text: string; time: string }) {
+  return (
+    <h3 className={styles.sideHead}>
+      {title} <span>{text}</span> <b>{time}</b>
+    </h3>
+  );
+}

@@ -17,6 +17,7 @@ from orchestrator.contracts.plan import (
 )
 from orchestrator.contracts.run_spec import RunSpec
 from orchestrator.geometry import StepGeometry
+from orchestrator.planning.effort import scheduling_effort
 from orchestrator.planning.foreseen import Foreseen
 from orchestrator.planning.model_shape import model_shape
 from orchestrator.planning.planned_geometry import DrySchedule, geometry_of, spread
@@ -30,8 +31,8 @@ from trainer.contracts.text_model import FieldError
 MAX_ROLLOUTS_OF_AN_ITERATION = 1_000_000
 """More would take seconds to plan, and hundreds of megabytes."""
 MAX_RANKS = 65_536
-MAX_SCHEDULED_SAMPLES = 131_072
-"""Samples, and ranks, of all the steps that are cut into micro-batches together: about half a second's work."""
+MAX_EFFORT = 131_072
+"""Of cutting steps into micro-batches, all together, in samples (see `scheduling_effort`): about half a second."""
 
 
 def plan_run(request: PlanRequest, *, run_lengths: Sequence[int] | None = None) -> RunPlan:
@@ -97,15 +98,14 @@ def _check_size(spec: RunSpec) -> None:
 
 def _geometries(dry: DrySchedule, steps: Sequence[StepSize], most: int) -> dict[int, PlannedGeometry]:
     """The geometry of some steps, spread over the run, by their numbers."""
-    work = [size.num_rollouts + dry.geometry.dp_size for size in steps]
+
+    def effort(step: int) -> float:
+        return scheduling_effort(dry.geometry, num_samples=steps[step].num_rollouts, mean_tokens=dry.lengths.mean)
+
     chosen = spread(len(steps), most)
-    while len(chosen) > 1 and sum(work[step] for step in chosen) > MAX_SCHEDULED_SAMPLES:
+    while len(chosen) > 1 and sum(map(effort, chosen)) > MAX_EFFORT:
         chosen = spread(len(steps), len(chosen) // 2)
-    return {
-        step: dry.step(step, num_samples=steps[step].num_rollouts)
-        for step in chosen
-        if work[step] <= MAX_SCHEDULED_SAMPLES
-    }
+    return {step: dry.step(step, num_samples=steps[step].num_rollouts) for step in chosen if effort(step) <= MAX_EFFORT}
 
 
 def _planned_steps(

@@ -46,7 +46,7 @@ def _size_assumptions(request: PlanRequest, foreseen: Foreseen) -> Iterator[str]
     if not sizes.counted:
         yield "iterations: totals go on from the last steps that were counted one by one."
     if (num_scheduled := len(foreseen.scheduled)) < min(len(foreseen.steps), request.max_scheduled_steps):
-        yield f"max_scheduled_steps: only {num_scheduled} steps are cut into micro-batches, because they are large."
+        yield f"max_scheduled_steps: only {num_scheduled} steps are cut into micro-batches, because that takes long."
 
 
 def warnings(request: PlanRequest, foreseen: Foreseen) -> Iterator[str]:
@@ -130,12 +130,13 @@ def _length_warnings(foreseen: Foreseen, *, longest: int) -> Iterator[str]:
 
 
 def _idle_warnings(balance: Balance, foreseen: Foreseen) -> Iterator[str]:
-    idle, bound = foreseen.mean_idle_frac, foreseen.mean_idle_bound_frac
+    idle, bound, pp = foreseen.mean_idle_frac, foreseen.mean_idle_bound_frac, foreseen.geometry.pp
     if bound > _NOTABLE_FRAC:
+        field, advice = ("dp", "lower dp") if pp == 1 else ("pp", "lower pp or dp")
         yield (
-            f"parallelism.dp: ranks wait {bound:.1%} of the time under the best schedule that there can be; "
-            "lower dp, or make steps larger."
+            f"parallelism.{field}: ranks wait {bound:.1%} of the time under the best schedule that there can be; "
+            f"{advice}, or make steps larger."
         )
     if idle - bound > _NOTABLE_FRAC:
         advice = "lower schedule.token_cap" if balance is Balance.COST else "take schedule.balance=cost"
-        yield (f"schedule.balance: ranks are predicted to wait {idle:.1%} of the time, {bound:.1%} would do; {advice}.")
+        yield f"schedule.balance: ranks are predicted to wait {idle:.1%} of the time, {bound:.1%} would do; {advice}."

@@ -11,6 +11,7 @@ from orchestrator.contracts.messages import ScheduleMessage
 from orchestrator.contracts.what_if import Geometry, WhatIf, WhatIfChange, WhatIfFigures, WhatIfRequest
 from orchestrator.cost_model import CostModel
 from orchestrator.geometry import StepGeometry
+from orchestrator.planning.effort import MAX_PIPELINE_PASSES, pipeline_passes
 from orchestrator.planning.recovered_cost import recovered_cost_model
 from orchestrator.schedule import StepFigures, step_figures, step_micro_batches
 from trainer.contracts.certificate import Certificate
@@ -30,6 +31,7 @@ def what_if(schedule: ScheduleMessage, request: WhatIfRequest) -> WhatIf:
     ran = _ran(schedule)
     asked = _asked(ran, request)
     lengths = schedule.samples.num_tokens
+    _check_effort(asked, lengths)
     cost_model = recovered_cost_model(schedule)
     certificate = _certificate(schedule)
     as_ran = _judged(schedule.micro_batches, ran, lengths, cost_model, certificate)
@@ -85,6 +87,17 @@ def _asked(ran: Geometry, request: WhatIfRequest) -> Geometry:
             "pp",
         )
     return asked
+
+
+def _check_effort(asked: Geometry, lengths: Sequence[int]) -> None:
+    passes = pipeline_passes(_step_geometry(asked), num_samples=len(lengths), num_tokens=sum(lengths))
+    if passes > MAX_PIPELINE_PASSES:
+        raise FieldError(
+            f"pp × vpp × micro-batches of a rank come to {passes:,}; ask for at most {MAX_PIPELINE_PASSES:,}: a lower "
+            "pp or vpp, or a higher dp or token_cap",
+            "pp",
+            "vpp",
+        )
 
 
 def _step_geometry(geometry: Geometry) -> StepGeometry:

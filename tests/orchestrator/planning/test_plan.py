@@ -194,6 +194,16 @@ def test_dummies_under_a_pipeline_are_told() -> None:
     assert "dummy" in about(found.warnings, "parallelism.dp")
 
 
+def test_idle_that_another_setting_would_save_is_told() -> None:
+    lengths = {"type": "list", "num_tokens": [4, 4, 4, 4, 4, 4, 4, 72]}
+    uneven = plan(lengths=lengths, schedule={"token_cap": 72, "balance": "none"}, parallelism={"dp": 3}, iterations=30)
+    assert "balance=cost" in about(uneven.warnings, "schedule.balance")
+    many = plan(parallelism={"dp": 12})
+    assert "lower dp" in about(many.warnings, "parallelism.dp")
+    pipeline = plan(parallelism={"dp": 2, "pp": 2}, schedule={"token_cap": 512})
+    assert "lower pp" in about(pipeline.warnings, "parallelism.pp")
+
+
 def test_a_plan_without_oddities_has_no_warnings() -> None:
     found = plan(iterations=30, schedule={"token_cap": 512}, optimizer=optimizer(style="cosine", warmup=32, decay=480))
     assert found.warnings == ()
@@ -211,7 +221,14 @@ def test_too_much_to_plan_is_refused_with_its_fields() -> None:
 def test_large_steps_are_scheduled_sparingly_and_it_is_said() -> None:
     found = plan(iterations=10, data=SMALL_DATA | {"rollout_batch_size": 10_000}, scheduled=10)
     assert sum(step.geometry is not None for step in found.steps) == 2
-    assert "large" in about(found.assumptions, "max_scheduled_steps")
+    assert "only 2 steps" in about(found.assumptions, "max_scheduled_steps")
+
+
+def test_a_pipeline_that_cannot_exist_keeps_nobody_busy() -> None:
+    model = {"type": "huggingface", "path": "/nowhere"}
+    found = plan(model=model, iterations=10, parallelism={"pp": 60_000}, schedule={"micro_batch_size": 1})
+    assert not any(step.geometry for step in found.steps)
+    assert "only 0 steps" in about(found.assumptions, "max_scheduled_steps")
 
 
 def test_a_long_run_is_planned_in_less_than_a_second() -> None:

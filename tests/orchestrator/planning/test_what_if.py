@@ -144,6 +144,9 @@ def test_more_ranks_than_can_be_shown_are_refused() -> None:
     with pytest.raises(FieldError, match="at most") as caught:
         what_if(FOUR, WhatIfRequest(dp=60_000, pp=2))
     assert caught.value.fields == ("dp", "pp")
+    with pytest.raises(FieldError, match="micro-batches of a rank") as caught:
+        what_if(FOUR, WhatIfRequest(pp=256, vpp=256))
+    assert caught.value.fields == ("pp", "vpp")
     with pytest.raises(ValidationError):
         WhatIfRequest(dp=10**9)
     with pytest.raises(ValidationError):

@@ -9,8 +9,9 @@ Legend: N loss tokens of a micro-batch, V vocabulary columns of this rank.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from typing import Any
 
 import torch
 from megatron.core import parallel_state
@@ -21,10 +22,11 @@ from torch import Tensor
 from trainer.contracts.loss_spec import LossSpec
 from trainer.contracts.metric import Metric, Reduction, mean, merge_metrics
 from trainer.log_probs import vocab_parallel_log_probs
-from trainer.losses import TokenBatch, TokenMetric, logit_temperature, reduce_metrics, token_loss
+from trainer.losses.table import logit_temperature, token_loss
+from trainer.losses.token_batch import TokenBatch, TokenMetric, reduce_metrics, token_mean
 from trainer.micro_batch import MicroBatch, dummy_micro_batch, to_micro_batch
 from trainer.micro_batch_timer import MicroBatchTimer
-from trainer.shard import SampleArrays, needs_rollout_data
+from trainer.shard import SampleArrays, needed_arrays
 
 LossAndMetrics = tuple[Tensor, dict[str, Metric]]
 
@@ -46,7 +48,6 @@ def forward_backward(
 
     Returns this rank's metrics, and seconds by micro-batch, 0 where a dummy was skipped.
     """
-    num_microbatches = len(micro_batches)
     model.zero_grad_buffer()
     model.config.timers = timer
     apply_loss = partial(
@@ -54,20 +55,43 @@ def forward_backward(
         loss=loss,
         vocab_size=vocab_size,
         step_global_batch_size=step_global_batch_size,
-        num_microbatches=num_microbatches,
+        num_microbatches=len(micro_batches),
     )
-    metrics: list[dict[str, Metric]] = get_forward_backward_func()(
-        forward_step_func=partial(_forward_step, apply_loss=apply_loss, device=device),
-        data_iterator=_to_device(micro_batches, device, with_rollout_data=needs_rollout_data(loss)),
-        model=[model],
-        num_microbatches=num_microbatches,
-        # Stages tell each other the true shapes (variable_seq_lengths).
-        seq_length=1,
-        micro_batch_size=1,
+    metrics = run_schedule(
+        model, micro_batches, apply=apply_loss, arrays=needed_arrays(loss), forward_only=False, device=device
     )
     skipped = [samples is None and _skips_dummies() for samples in micro_batches]
     seconds = tuple(0.0 if skip else s for skip, s in zip(skipped, timer.micro_batch_s(), strict=True))
     return merge_metrics(metrics), seconds
+
+
+def run_schedule(
+    model: DistributedDataParallel,
+    micro_batches: Sequence[SampleArrays | None],
+    *,
+    apply: Callable[..., tuple[Tensor, Any]],
+    arrays: Sequence[str],
+    forward_only: bool,
+    device: torch.device,
+) -> list[Any]:
+    """Run the micro-batches through Megatron's pipeline schedule.
+
+    apply: from the logits [1, N, V] and the `micro_batch` to a loss and something to keep, on the last stage.
+    arrays: names of what it reads of rollouts.
+
+    Returns what was kept of each micro-batch, an empty dictionary for a skipped dummy; on earlier stages nothing.
+    """
+    kept: list[Any] = get_forward_backward_func()(
+        forward_step_func=partial(_forward_step, apply=apply, device=device),
+        data_iterator=_to_device(micro_batches, device, arrays=arrays),
+        model=[model],
+        num_microbatches=len(micro_batches),
+        # Stages tell each other the true shapes (variable_seq_lengths).
+        seq_length=1,
+        micro_batch_size=1,
+        forward_only=forward_only,
+    )
+    return kept
 
 
 def loss_function(
@@ -93,42 +117,50 @@ def loss_function(
         temperature=logit_temperature(loss),
         group=parallel_state.get_tensor_model_parallel_group(),
     )
-    tokens = TokenBatch(log_probs=log_probs, old_log_probs=micro_batch.old_log_probs, advantages=micro_batch.advantages)
-    result = token_loss(loss, tokens)
+    result = token_loss(loss, _token_batch(micro_batch, log_probs, entropy))
     weighted = result.losses * micro_batch.loss_scales  # [N]
     cancelled_by_megatron = num_microbatches * parallel_state.get_data_parallel_world_size(with_context_parallel=True)
     share = weighted.sum() / step_global_batch_size * cancelled_by_megatron
-    metrics = reduce_metrics(
-        {
-            **result.metrics,
-            "train/entropy": TokenMetric(reduction=Reduction.MEAN, values=entropy),
-            "train/loss": TokenMetric(reduction=Reduction.SUM, values=weighted),
-        }
-    )
+    parts = {name: part * micro_batch.loss_scales for name, part in result.parts.items()} | {"train/loss": weighted}
+    sums = {name: TokenMetric(reduction=Reduction.SUM, values=part) for name, part in parts.items()}
+    metrics = reduce_metrics({**result.metrics, "train/entropy": token_mean(entropy), **sums})
     # Over all ranks and micro-batches, total / count is the step's loss, and its weight the global batch size.
-    metrics["train/loss"] = mean(metrics["train/loss"].total, micro_batch.num_samples)
-    return share, metrics
+    return share, metrics | {name: mean(metrics[name].total, micro_batch.num_samples) for name in sums}
+
+
+def _token_batch(micro_batch: MicroBatch, log_probs: Tensor, entropy: Tensor) -> TokenBatch:
+    rollout = micro_batch.rollout
+    return TokenBatch(
+        log_probs=log_probs,
+        entropy=entropy,
+        sample_index=micro_batch.sample_index,
+        num_samples=micro_batch.num_samples,
+        advantages=rollout.advantages,
+        old_log_probs=rollout.old_log_probs,
+        engine_log_probs=rollout.engine_log_probs,
+        reference_log_probs=rollout.reference_log_probs,
+    )
 
 
 def _forward_step(
     data_iterator: Iterator[MicroBatch | None],
     model: torch.nn.Module,
     *,
-    apply_loss: partial[LossAndMetrics],
+    apply: Callable[..., tuple[Tensor, Any]],
     device: torch.device,
-) -> tuple[Tensor, partial[LossAndMetrics]]:
+) -> tuple[Tensor, Callable[[Tensor], tuple[Tensor, Any]]]:
     """Run the model on the next micro-batch; Megatron applies the returned function to its output."""
     micro_batch = next(data_iterator)
     if micro_batch is None:
         # Nothing here requires a gradient, and so the schedule runs no backward.
-        return torch.zeros((), device=device), partial(_no_loss)
+        return torch.zeros((), device=device), _no_loss
     output = model(
         input_ids=micro_batch.token_ids,
         position_ids=micro_batch.row.positions,
         attention_mask=None,
         packed_seq_params=micro_batch.row,
     )
-    return output, partial(apply_loss, micro_batch=micro_batch)
+    return output, partial(apply, micro_batch=micro_batch)
 
 
 def _no_loss(output: Tensor) -> LossAndMetrics:
@@ -136,7 +168,7 @@ def _no_loss(output: Tensor) -> LossAndMetrics:
 
 
 def _to_device(
-    micro_batches: Sequence[SampleArrays | None], device: torch.device, *, with_rollout_data: bool
+    micro_batches: Sequence[SampleArrays | None], device: torch.device, *, arrays: Sequence[str]
 ) -> Iterator[MicroBatch | None]:
     """Each micro-batch as tensors when its turn comes; None where there is nothing to run."""
     for samples in micro_batches:
@@ -145,7 +177,7 @@ def _to_device(
         elif _skips_dummies():
             yield None
         else:
-            yield dummy_micro_batch(device, with_rollout_data=with_rollout_data)
+            yield dummy_micro_batch(device, arrays=arrays)
 
 
 def _skips_dummies() -> bool:

@@ -7,19 +7,38 @@ through Ray without a copy per sample, and a micro-batch is a slice of them. Pur
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import accumulate, chain, pairwise
 from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from trainer.contracts.loss_spec import LossSpec, SftLossSpec
+from trainer.contracts.loss_spec import LossSpec, PolicyLossSpec
 from trainer.contracts.sample import TrainSample
 from trainer.contracts.schedule import DpSchedule
 
 ScalarT = TypeVar("ScalarT", bound=np.generic)
 FloatArray = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RolloutArrays:
+    """What rollouts bring, token by token [T] as in `TrainSample`, each where the phase's loss reads it."""
+
+    advantages: FloatArray | None = None
+    old_log_probs: FloatArray | None = None
+    engine_log_probs: FloatArray | None = None
+    reference_log_probs: FloatArray | None = None
+
+    def at(self, tokens: slice | npt.NDArray[np.int64]) -> RolloutArrays:
+        """Some of the tokens."""
+        return RolloutArrays(**{name: array[tokens] for name, array in self.given().items()})
+
+    def given(self) -> dict[str, FloatArray]:
+        """Those that are there, by name."""
+        arrays = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: array for name, array in arrays.items() if array is not None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,8 +49,7 @@ class SampleArrays:
     token_ids: npt.NDArray[np.int64]  # [T]
     loss_mask: npt.NDArray[np.bool_]  # [T]
     loss_scales: FloatArray  # [S]
-    advantages: FloatArray | None  # [T]
-    old_log_probs: FloatArray | None  # [T]
+    rollout: RolloutArrays  # [T]
 
     @property
     def num_samples(self) -> int:
@@ -74,25 +92,34 @@ class RankShard:
             yield _slice(self.samples, slice(first, end), tokens) if end > first else None
 
 
-def needs_rollout_data(loss: LossSpec) -> bool:
-    """Whether samples must bring advantages and old_log_probs."""
-    return not isinstance(loss, SftLossSpec)
+def needed_arrays(loss: LossSpec | None) -> tuple[str, ...]:
+    """The names of the arrays that every sample must bring for this loss."""
+    if not isinstance(loss, PolicyLossSpec):
+        return ()
+    names = ["advantages", "old_log_probs"]
+    if loss.correction is not None:
+        names.append("engine_log_probs")
+    if loss.kl is not None:
+        names.append("reference_log_probs")
+    return tuple(names)
 
 
 def make_shards(
-    samples: Sequence[TrainSample], schedule: DpSchedule, *, loss: LossSpec, vocab_size: int
+    samples: Sequence[TrainSample], schedule: DpSchedule, *, loss: LossSpec | None, vocab_size: int
 ) -> tuple[RankShard, ...]:
     """Cut an iteration into one shard per dp_rank.
+
+    loss: what will be trained on them; None where nothing is, but log-probs are asked for.
 
     Raises:
         ValueError: the micro-batches do not tile a partition, a sample lacks what the loss needs, or a token is not in
             the vocabulary.
     """
-    with_rollout_data = needs_rollout_data(loss)
+    names = _arrays_to_send(samples, loss)
     _check_token_ids(samples, vocab_size)
     return tuple(
         RankShard(
-            samples=_join([samples[i] for i in partition], with_rollout_data=with_rollout_data),
+            samples=_join([samples[i] for i in partition], names),
             micro_batch_sizes=_micro_batch_sizes(dp_rank, partition, micro_batches),
             num_microbatches=schedule.num_microbatches,
             global_batch_sizes=schedule.global_batch_sizes,
@@ -119,22 +146,26 @@ def _micro_batch_sizes(
     return tuple(len(micro_batch) for micro_batch in micro_batches)
 
 
-def _join(samples: Sequence[TrainSample], *, with_rollout_data: bool) -> SampleArrays:
+def _arrays_to_send(samples: Sequence[TrainSample], loss: LossSpec | None) -> tuple[str, ...]:
+    """What the loss needs, and the engine's log-probs where they are there: to be compared with the trainer's."""
+    names = needed_arrays(loss)
+    for name in names:
+        if missing := sum(getattr(sample, name) is None for sample in samples):
+            raise ValueError(f"this phase's loss needs {name} on every sample; {missing} samples have none")
+    has_engine = bool(names) and all(sample.engine_log_probs is not None for sample in samples)
+    return tuple(dict.fromkeys((*names, "engine_log_probs"))) if has_engine else names
+
+
+def _join(samples: Sequence[TrainSample], names: Sequence[str]) -> SampleArrays:
     return SampleArrays(
         lengths=np.array([sample.num_tokens for sample in samples], dtype=np.int64),
         token_ids=_concatenate([sample.token_ids for sample in samples], np.int64),
         loss_mask=_concatenate([sample.loss_mask for sample in samples], np.bool_),
         loss_scales=np.array([sample.loss_scale for sample in samples], dtype=np.float32),
-        advantages=_rollout_data(samples, "advantages") if with_rollout_data else None,
-        old_log_probs=_rollout_data(samples, "old_log_probs") if with_rollout_data else None,
+        rollout=RolloutArrays(
+            **{name: _concatenate([getattr(sample, name) for sample in samples], np.float32) for name in names}
+        ),
     )
-
-
-def _rollout_data(samples: Sequence[TrainSample], name: str) -> FloatArray:
-    arrays = [getattr(sample, name) for sample in samples]
-    if any(array is None for array in arrays):
-        raise ValueError(f"this phase's loss needs {name} on every sample; {arrays.count(None)} samples have none")
-    return _concatenate(arrays, np.float32)
 
 
 def _concatenate(arrays: Sequence[npt.NDArray[ScalarT]], dtype: type[ScalarT]) -> npt.NDArray[ScalarT]:
@@ -147,6 +178,5 @@ def _slice(arrays: SampleArrays, samples: slice, tokens: slice) -> SampleArrays:
         token_ids=arrays.token_ids[tokens],
         loss_mask=arrays.loss_mask[tokens],
         loss_scales=arrays.loss_scales[samples],
-        advantages=None if arrays.advantages is None else arrays.advantages[tokens],
-        old_log_probs=None if arrays.old_log_probs is None else arrays.old_log_probs[tokens],
+        rollout=arrays.rollout.at(tokens),
     )

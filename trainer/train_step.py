@@ -31,7 +31,8 @@ from trainer.contracts.metric import Metric, mean
 from trainer.contracts.policy_trainer import StepStatus
 from trainer.forward_backward import forward_backward
 from trainer.gradient_share import measured_share
-from trainer.losses import TokenBatch, reduce_metrics, token_loss
+from trainer.losses.table import token_loss
+from trainer.losses.token_batch import no_tokens, reduce_metrics
 from trainer.micro_batch_timer import MicroBatchTimer
 from trainer.optimization import LrSchedule
 from trainer.shard import RankShard, SampleArrays
@@ -180,6 +181,6 @@ def _step_totals(steps: Sequence[Sequence[SampleArrays | None]], device: torch.d
 
 def _no_values(state: TrainingState) -> dict[str, Metric]:
     """The metrics that the step would have had, each without a value."""
-    nothing = torch.empty(0, device=state.device)
-    of_loss = token_loss(state.loss, TokenBatch(log_probs=nothing, old_log_probs=nothing, advantages=nothing)).metrics
-    return reduce_metrics(of_loss) | {name: mean(0.0, 0) for name in ("train/loss", "train/entropy", "train/grad_norm")}
+    of_loss = token_loss(state.loss, no_tokens(state.device))
+    names = ("train/loss", "train/entropy", "train/grad_norm", *of_loss.parts)
+    return reduce_metrics(of_loss.metrics) | {name: mean(0.0, 0) for name in names}

@@ -14,8 +14,9 @@ import numpy as np
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM
 
+from tests.trainer.plain_losses import PlainSample, plain_losses
 from trainer.contracts.certificate import Certificate, LossAggregation
-from trainer.contracts.loss_spec import ClippedLossSpec, LossSpec, SftLossSpec
+from trainer.contracts.loss_spec import ClippedLossSpec, LossSpec, PolicyLossSpec
 from trainer.contracts.model_spec import ScratchModelSpec
 from trainer.contracts.optimizer_spec import LrScheduleSpec, OptimizerSpec
 from trainer.contracts.parallelism_spec import ParallelismSpec
@@ -168,11 +169,9 @@ def reference_step(model: Any, samples: Sequence[TrainSample], loss: LossSpec) -
     model.zero_grad()
     total, entropies = torch.zeros((), dtype=torch.float64), []
     for one in samples:
-        log_probs = torch.log_softmax(_logits(model, one) / _temperature(loss), dim=-1)  # [T, V]
-        for t in np.flatnonzero(one.loss_mask):
-            row = log_probs[t - 1]
-            entropies.append(float(-(row.exp() * row).sum().detach()))
-            token_loss = _token_loss(loss, row[one.token_ids[t]], one, t)
+        plain = _plain_sample(torch.log_softmax(_logits(model, one) / _temperature(loss), dim=-1), one)
+        entropies += [float(entropy.detach()) for entropy in plain.entropies]
+        for token_loss in plain_losses(loss, plain):
             total = total + one.loss_scale * token_loss.double()
     total = total / len(samples)
     total.backward()
@@ -214,17 +213,23 @@ def _logits(model: Any, one: TrainSample) -> torch.Tensor:
 
 
 def _temperature(loss: LossSpec) -> float:
-    return loss.temperature if isinstance(loss, ClippedLossSpec) else 1.0
+    return loss.temperature if isinstance(loss, PolicyLossSpec) else 1.0
 
 
-def _token_loss(loss: LossSpec, log_prob: torch.Tensor, one: TrainSample, t: int) -> torch.Tensor:
-    if isinstance(loss, SftLossSpec):
-        return -log_prob
-    assert one.advantages is not None
-    assert one.old_log_probs is not None
-    ratio = torch.exp(log_prob - float(one.old_log_probs[t]))
-    advantage = float(one.advantages[t])
-    bounded = min(max(float(ratio.detach()), 1 - loss.clip_low), 1 + loss.clip_high)
-    if bounded * advantage < float(ratio.detach()) * advantage:
-        return torch.tensor(-bounded * advantage)
-    return -ratio * advantage
+def _plain_sample(log_probs: torch.Tensor, one: TrainSample) -> PlainSample:
+    """log_probs: [T, V]; row t − 1 predicts token t."""
+    loss_tokens = np.flatnonzero(one.loss_mask)
+    rows = [log_probs[t - 1] for t in loss_tokens]
+
+    def given(name: str) -> list[float]:
+        array = getattr(one, name)
+        return [] if array is None else [float(array[t]) for t in loss_tokens]
+
+    return PlainSample(
+        log_probs=[row[one.token_ids[t]] for row, t in zip(rows, loss_tokens, strict=True)],
+        entropies=[-(row.exp() * row).sum() for row in rows],
+        advantage=next(iter(given("advantages")), 0.0),
+        old=given("old_log_probs"),
+        engine=given("engine_log_probs"),
+        reference=given("reference_log_probs"),
+    )

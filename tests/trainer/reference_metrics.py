@@ -55,6 +55,7 @@ def _clipped(model: Any, samples: Sequence[TrainSample], loss: ClippedLossSpec) 
         "train/clip_frac": float(np.mean(clipped)),
         "train/kl": float(np.mean(ratios - 1 - np.array(log_ratios))),
         "train/log_prob_diff": float(np.mean(np.abs(log_ratios))),
+        "train/log_prob_diff_max": float(np.max(np.abs(log_ratios))),
         "train/ratio_max": float(ratios.max()),
         "train/ratio_min": float(ratios.min()),
     }

@@ -99,8 +99,9 @@ def test_step_without_loss_tokens_is_skipped_and_has_no_values(lone_rank):
 
 @pytest.mark.parametrize("poison", [np.nan, np.inf])
 def test_non_finite_loss_moves_neither_weights_nor_learning_rate(lone_rank, poison):
-    rng = np.random.default_rng(0)
-    good = factories.sample(rng)
+    # Nothing is clipped, whatever tests before have made of the policy: its ratio to certainty is below 1.
+    certain, better = np.zeros(7, dtype=np.float32), np.ones(7, dtype=np.float32)
+    good = factories.sample(np.random.default_rng(0), old_log_probs=certain, advantages=better)
     bad = replace(good, advantages=np.full(good.num_tokens, poison, dtype=np.float32))
     lone_rank.start_phase(factories.phase(ClippedLossSpec(), lr=1e-3))
     before = lone_rank.weights()

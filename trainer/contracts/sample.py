@@ -27,11 +27,15 @@ class TrainSample:
     """[T]; None for losses without advantages."""
     old_log_probs: npt.NDArray[np.float32] | None = None
     """[T], in nats, of the policy that generated the tokens, at the sampling temperature; 0 where the mask is False."""
+    engine_log_probs: npt.NDArray[np.float32] | None = None
+    """[T], by the engine, where `old_log_probs` are the trainer's own; None where the old ones are the engine's."""
+    reference_log_probs: npt.NDArray[np.float32] | None = None
+    """[T], by the frozen reference at the sampling temperature; None for losses without a distance to it."""
 
     def __post_init__(self) -> None:
         if self.num_tokens == 0:
             raise ValueError("a TrainSample needs at least one token")
-        for name in ("loss_mask", "advantages", "old_log_probs"):
+        for name in ("loss_mask", "advantages", "old_log_probs", "engine_log_probs", "reference_log_probs"):
             array = getattr(self, name)
             if array is not None and array.shape != self.token_ids.shape:
                 raise ValueError(f"{name} has shape {array.shape}, token_ids has shape {self.token_ids.shape}")

@@ -8,6 +8,8 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 
+import numpy as np
+
 from orchestrator.micro_batch import SampleLoads
 
 # A sample that fits into none of so many least costly micro-batches will hardly fit into a further one.
@@ -20,16 +22,17 @@ def level_out(samples: Sequence[int], num_micro_batches: int, loads: SampleLoads
     Nothing joins a sample above the cap. With as many samples as micro-batches no micro-batch is empty; the empty ones
     of fewer samples are left out.
     """
-    sizes, costs = loads.size.tolist(), loads.cost.tolist()
     # A costlier sample is never smaller, so that what is costliest also needs most room.
-    descending = sorted(samples, key=lambda sample: -costs[sample])
-    smallest = min([sizes[sample] for sample in samples], default=0)
+    own = np.asarray(samples, dtype=np.int64)
+    descending = own[np.argsort(-loads.cost[own], kind="stable")]
+    sizes, costs = loads.size[descending].tolist(), loads.cost[descending].tolist()
+    smallest = min(sizes, default=0)
     micro_batches: list[list[int]] = [[] for _ in range(num_micro_batches)]
     room = [cap] * num_micro_batches
     heap = [(0.0, k) for k in range(num_micro_batches)]
-    for sample in descending:
+    for sample, size, own_cost in zip(descending.tolist(), sizes, costs, strict=True):
         passed: list[tuple[float, int]] = []
-        while heap and micro_batches[heap[0][1]] and sizes[sample] > room[heap[0][1]]:
+        while heap and micro_batches[heap[0][1]] and size > room[heap[0][1]]:
             if len(passed) == MOST_TRIES:
                 return None
             passed.append(heapq.heappop(heap))
@@ -37,11 +40,11 @@ def level_out(samples: Sequence[int], num_micro_batches: int, loads: SampleLoads
             return None
         cost, k = heap[0]
         micro_batches[k].append(sample)
-        room[k] -= sizes[sample]
+        room[k] -= size
         if room[k] < smallest:
             heapq.heappop(heap)
         else:
-            heapq.heapreplace(heap, (cost + costs[sample], k))
+            heapq.heapreplace(heap, (cost + own_cost, k))
         for other in passed:
             heapq.heappush(heap, other)
     return [micro_batch for micro_batch in micro_batches if micro_batch]

@@ -24,6 +24,7 @@ EXCHANGES_PER_RANK = 8
 # Bundles are many: only so many searches are worth their time, each among the lightest ranks.
 BUNDLE_SEARCHES_PER_RANK = 4
 MOST_BUNDLE_PARTNERS = 8
+MOST_BRIEF_PARTNERS = 4
 
 
 class Refinement:
@@ -38,12 +39,14 @@ class Refinement:
         most_micro_batches: int,
         equal_counts: bool,
         moves_samples: bool = True,
+        is_brief: bool = False,
     ) -> None:
         """Take over the ranks and their micro-batches, which change from now on.
 
         most_micro_batches: over all ranks.
         equal_counts: whether every rank runs equally many, dummies included, so that nothing is won by having fewer.
         moves_samples: whether samples may change micro-batches; otherwise only whole ones change ranks.
+        is_brief: give up early, for one of many small parts of a step.
         """
         self._ranks = ranks
         self._loads = loads
@@ -52,17 +55,19 @@ class Refinement:
         self._most_per_rank = most_micro_batches // len(ranks) if equal_counts else most_micro_batches
         self._may_close = not equal_counts
         self._moves_samples = moves_samples
-        self._num_bundle_searches = BUNDLE_SEARCHES_PER_RANK * len(ranks) if moves_samples else 0
+        self._num_exchanges = len(ranks) * (1 if is_brief else EXCHANGES_PER_RANK)
+        self._num_bundle_searches = BUNDLE_SEARCHES_PER_RANK * len(ranks) if moves_samples and not is_brief else 0
+        self._most_partners = MOST_BRIEF_PARTNERS if is_brief else len(ranks)
         self._costs = rank_costs(ranks)
         self._mean = sum(self._costs) / len(ranks)
 
     def run(self, goal: float) -> float:
         """Lower the heaviest rank to the goal, or as far as it goes, and return its cost."""
-        for _ in range(EXCHANGES_PER_RANK * len(self._ranks)):
+        for _ in range(self._num_exchanges):
             *lighter, heavy = sorted(range(len(self._ranks)), key=self._costs.__getitem__)
             if self._costs[heavy] <= goal:
                 break
-            if not any(self._relieve(heavy, light) for light in lighter) and not any(
+            if not any(self._relieve(heavy, light) for light in lighter[: self._most_partners]) and not any(
                 self._relieve_by_bundles(heavy, light) for light in lighter[:MOST_BUNDLE_PARTNERS]
             ):
                 break

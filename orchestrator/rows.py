@@ -60,7 +60,7 @@ def _evened(row: Row, loads: SampleLoads, cap: int) -> Row:
         row = min(row, weigh(leveled, loads), key=_makespan)
     if _makespan(row) > goal:
         ranks = [[micro_batch] for micro_batch in row]
-        Refinement(ranks, loads=loads, cap=cap, most_micro_batches=len(row), equal_counts=True).run(goal)
+        Refinement(ranks, loads=loads, cap=cap, most_micro_batches=len(row), equal_counts=True, is_brief=True).run(goal)
         row = list(chain.from_iterable(ranks))
     return sorted(row, key=lambda micro_batch: -micro_batch.cost)
 

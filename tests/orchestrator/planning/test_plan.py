@@ -195,8 +195,10 @@ def test_dummies_under_a_pipeline_are_told() -> None:
 
 
 def test_idle_that_another_setting_would_save_is_told() -> None:
-    lengths = {"type": "list", "num_tokens": [4, 4, 4, 4, 4, 4, 4, 72]}
-    uneven = plan(lengths=lengths, schedule={"token_cap": 72, "balance": "none"}, parallelism={"dp": 3}, iterations=30)
+    lengths, one_each = {"type": "list", "num_tokens": [4, 4, 72]}, {"micro_batch_size": 1, "balance": "none"}
+    uneven = plan(
+        lengths=lengths, schedule=one_each, data=SMALL_DATA | {"rollout_batch_size": 8}, parallelism={"dp": 4}
+    )
     assert "balance=cost" in about(uneven.warnings, "schedule.balance")
     many = plan(parallelism={"dp": 12})
     assert "lower dp" in about(many.warnings, "parallelism.dp")

@@ -33,7 +33,7 @@ from orchestrator.contracts.schedule_spec import CostSource
 from orchestrator.cost_model import CostModel
 from orchestrator.data.prompt_source import TaskPromptSource
 from orchestrator.data.task_stream import TaskStream
-from orchestrator.engines.transformers_engine import TransformersEngine
+from orchestrator.engines.transformers_engine import EngineError, TransformersEngine
 from orchestrator.geometry import StepGeometry
 from orchestrator.journal import Journal
 from orchestrator.loop import IterationPlan, Outcome, TrainingLoop
@@ -46,7 +46,7 @@ from orchestrator.tokenizer import TextTokenizer
 from orchestrator.warm_start import HeldOutEval, WarmStart
 from trainer.architecture import load_hf_config
 from trainer.contracts.model_spec import ModelSpec, ScratchModelSpec
-from trainer.contracts.policy_trainer import PolicyTrainer
+from trainer.contracts.policy_trainer import PolicyTrainer, TrainerError
 from trainer.contracts.trainer_spec import PhaseSpec
 from trainer.ray_trainer import RayPolicyTrainer
 
@@ -87,7 +87,14 @@ def _run_and_tell(launch: AttemptLaunch, reporter: Reporter) -> StateReport:
             outcome = build_loop(launch.spec, reporter, ends, run_dir=Path(launch.run_dir)).run()
     except Exception as error:
         _log.exception("the attempt failed")
-        return StateReport(attempt=launch.attempt, outcome="failed", at=datetime.now(UTC), reason=failure_reason(error))
+        return StateReport(
+            attempt=launch.attempt,
+            outcome="failed",
+            at=datetime.now(UTC),
+            reason=failure_reason(error),
+            # What died may live in another attempt. Everything else would only come to the same end.
+            can_restart=isinstance(error, TrainerError | EngineError),
+        )
     return StateReport(
         attempt=launch.attempt,
         outcome="stopped" if outcome is Outcome.STOPPED else "succeeded",

@@ -235,6 +235,8 @@ class StateReport(TextModel):
     at: AwareDatetime
     reason: Annotated[str, Field(max_length=10_000)] | None = None
     """Why it failed: the first cause, in one sentence; the traceback follows after a blank line."""
+    can_restart: bool = False
+    """Whether another attempt may do better: a process died, and nothing is wrong with the spec."""
 
 
 class Heartbeat(TextModel):

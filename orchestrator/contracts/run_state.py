@@ -1,7 +1,7 @@
 """The states of a run and the only transitions between them. The server applies them as compare-and-set in SQL.
 
 queued → starting → running ──────────────→ succeeded | failed
-   │         │         │  ⇅ lost
+   │  ↑──────┴─────────┤  ⇅ lost      ↑ restart: on to the next attempt, from the last checkpoint
    │         └────┬────┘
    ↓              ↓
 cancelled ←── stopping
@@ -57,6 +57,8 @@ class RunTrigger(StrEnum):
     """The driver says that it is done."""
     FAIL = "fail"
     """The driver or the server says that it cannot go on."""
+    RESTART = "restart"
+    """A process of it died, and it may go on from its last checkpoint: it waits for its next attempt."""
     STOPPED = "stopped"
     """A run that was asked to stop has no process left."""
 
@@ -69,6 +71,9 @@ TRANSITIONS: dict[tuple[RunState, RunTrigger], RunState] = {
     (RunState.STARTING, RunTrigger.CANCEL): RunState.STOPPING,
     (RunState.STARTING, RunTrigger.SILENCE): RunState.LOST,
     (RunState.STARTING, RunTrigger.FAIL): RunState.FAILED,
+    (RunState.STARTING, RunTrigger.RESTART): RunState.QUEUED,
+    (RunState.RUNNING, RunTrigger.RESTART): RunState.QUEUED,
+    (RunState.LOST, RunTrigger.RESTART): RunState.QUEUED,
     (RunState.RUNNING, RunTrigger.CANCEL): RunState.STOPPING,
     (RunState.RUNNING, RunTrigger.SILENCE): RunState.LOST,
     (RunState.RUNNING, RunTrigger.SUCCEED): RunState.SUCCEEDED,
@@ -82,6 +87,7 @@ TRANSITIONS: dict[tuple[RunState, RunTrigger], RunState] = {
     (RunState.STOPPING, RunTrigger.STOPPED): RunState.CANCELLED,
     # An error on the way out changes nothing about why the run ended.
     (RunState.STOPPING, RunTrigger.FAIL): RunState.CANCELLED,
+    (RunState.STOPPING, RunTrigger.RESTART): RunState.CANCELLED,
 }
 
 

@@ -32,7 +32,7 @@ from server.ingest.prepared_step import PreparedStep, prepare_steps
 from server.ingest.run_progress import note_progress
 from server.ingest.verify import MAX_COUNT
 from server.live.hub import LiveHub
-from server.runs.transitions import apply_trigger
+from server.runs.transitions import apply_trigger, fail_or_restart
 
 _TRIGGERS = {"succeeded": RunTrigger.SUCCEED, "failed": RunTrigger.FAIL}
 _NOT_ASKED = "The driver stopped although nobody asked it to."
@@ -143,7 +143,10 @@ class Ingest:
             return
         else:
             trigger, reason = RunTrigger.FAIL, report.reason or _NOT_ASKED
-        apply_trigger(connection, run_key=run.key, trigger=trigger, now=_now(), reason=reason)
+        if trigger is RunTrigger.FAIL and report.can_restart:
+            fail_or_restart(connection, run_key=run.key, now=_now(), reason=reason, attempt=report.attempt)
+        else:
+            apply_trigger(connection, run_key=run.key, trigger=trigger, now=_now(), reason=reason)
 
 
 def _run_of_attempt(connection: Connection, run_id: str, attempt: int) -> Row[Any]:
@@ -179,7 +182,9 @@ def _new_steps(prepared: Sequence[PreparedStep], stored: Mapping[int, bytes]) ->
 
 def _answer(connection: Connection, run: Row[Any], *, accepted: int, duplicates: int) -> IngestAnswer:
     state = RunState(connection.scalar(select(runs.c.state).where(runs.c.key == run.key)) or run.state)
-    wanted = DesiredState.STOP if state is RunState.STOPPING or state.is_terminal else DesiredState.RUN
+    # One that is queued again was given up, and its next attempt goes on in its place.
+    is_over = state in (RunState.STOPPING, RunState.QUEUED) or state.is_terminal
+    wanted = DesiredState.STOP if is_over else DesiredState.RUN
     return IngestAnswer(accepted=accepted, duplicates=duplicates, desired_state=wanted)
 
 

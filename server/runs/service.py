@@ -18,7 +18,7 @@ from server.errors import ConflictError
 from server.runs import queries
 from server.runs.records import AttemptRecord, LaunchedAttempt, RunRecord
 from server.runs.run_id import new_run_id
-from server.runs.transitions import Transition, add_event, apply_trigger
+from server.runs.transitions import Transition, add_event, apply_trigger, fail_or_restart
 
 
 class RunStore:
@@ -64,6 +64,18 @@ class RunStore:
             key = queries.run_key(transaction.connection, run_id)
             transition = apply_trigger(
                 transaction.connection, run_key=key, trigger=trigger, now=_now(), reason=reason, attempt=attempt
+            )
+            return self._told(transaction, run_id, transition)
+
+        return self._writer.run(work)
+
+    def fail_or_restart(self, run_id: str, *, reason: str, attempt: int) -> RunState | None:
+        """After a process of the attempt died: the next attempt, or `failed` when limits.max_restarts is used up."""
+
+        def work(transaction: Transaction) -> RunState | None:
+            key = queries.run_key(transaction.connection, run_id)
+            transition = fail_or_restart(
+                transaction.connection, run_key=key, now=_now(), reason=reason, attempt=attempt
             )
             return self._told(transaction, run_id, transition)
 

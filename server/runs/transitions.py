@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection, insert, select, update
 
+from orchestrator.contracts.checkpoint_spec import LimitsSpec
 from orchestrator.contracts.run_state import RunState, RunTrigger, next_state
 from server.database.tables import events, runs
 
@@ -67,6 +68,24 @@ def apply_trigger(
         data={"from": before, "to": after, "trigger": trigger},
     )
     return Transition(run_key=run_key, before=before, after=after)
+
+
+def fail_or_restart(
+    connection: Connection, *, run_key: int, now: datetime, reason: str | None, attempt: int | None = None
+) -> Transition | None:
+    """After a process of the run died: on to the next attempt, or to `failed` when limits.max_restarts is used up."""
+    row = connection.execute(select(runs.c.attempt, runs.c.spec).where(runs.c.key == run_key)).one()
+    most = json.loads(row.spec).get("limits", {}).get("max_restarts", LimitsSpec().max_restarts)
+    may_restart = row.attempt <= most
+    return apply_trigger(
+        connection,
+        run_key=run_key,
+        trigger=RunTrigger.RESTART if may_restart else RunTrigger.FAIL,
+        now=now,
+        reason=reason,
+        message=f"restart {row.attempt} of at most {most}: {reason}" if may_restart else None,
+        attempt=attempt,
+    )
 
 
 def add_event(

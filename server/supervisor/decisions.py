@@ -47,11 +47,13 @@ class MarkLost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fail:
-    """The run cannot go on."""
+    """The attempt cannot go on."""
 
     run_id: str
     attempt: int
     reason: str
+    can_restart: bool = False
+    """Whether the run may go on in another attempt: something died."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +100,7 @@ def decide(runs: Sequence[RunView], deadlines: Deadlines, *, max_active_runs: in
 def _decide_run(run: RunView, deadlines: Deadlines) -> list[Action]:
     match run.state:
         case RunState.QUEUED:
-            return []
+            return _clear_away(run, deadlines) if run.attempt else []
         case RunState.STARTING:
             return _decide_starting(run, deadlines)
         case RunState.RUNNING:
@@ -117,7 +119,7 @@ def _decide_starting(run: RunView, deadlines: Deadlines) -> list[Action]:
             return [Submit(run_id=run.run_id, attempt=run.attempt)]
         return [_fail(run, f"No job could be started within {deadlines.start_s:.0f} s. {run.job.message}")]
     if run.job.state is JobState.ENDED:
-        return [_fail(run, run.job.message)]
+        return [_died(run, run.job.message)]
     if run.silent_s > deadlines.start_s:
         return [_lost(run, f"The driver has not reported within {deadlines.start_s:.0f} s of its start.")]
     return []
@@ -126,7 +128,7 @@ def _decide_starting(run: RunView, deadlines: Deadlines) -> list[Action]:
 def _decide_running(run: RunView, deadlines: Deadlines) -> list[Action]:
     if run.job.state in (JobState.ABSENT, JobState.ENDED):
         # A driver ends after its last report has arrived. This run is still running: there was no such report.
-        return [_fail(run, run.job.message)]
+        return [_died(run, run.job.message)]
     if run.silent_s > deadlines.heartbeat_s:
         return [_lost(run, f"No heartbeat for {run.silent_s:.0f} s.")]
     return []
@@ -134,10 +136,10 @@ def _decide_running(run: RunView, deadlines: Deadlines) -> list[Action]:
 
 def _decide_lost(run: RunView, deadlines: Deadlines) -> list[Action]:
     if run.job.state in (JobState.ABSENT, JobState.ENDED):
-        return [_fail(run, run.job.message)]
+        return [_died(run, run.job.message)]
     if run.silent_s > deadlines.lost_s:
         # What is left of the job is cleared away like that of every ended run.
-        return [_fail(run, f"The driver has been silent for {run.silent_s:.0f} s and was given up.")]
+        return [_died(run, f"The driver has been silent for {run.silent_s:.0f} s and was given up.")]
     return []
 
 
@@ -164,7 +166,8 @@ def _end_job(run: RunView, *, asked_s: float, patience_s: float, deadlines: Dead
 
 
 def _decide_queue(runs: Sequence[RunView], max_active_runs: int) -> list[Action]:
-    queued = [run for run in runs if run.state is RunState.QUEUED]
+    # A run that begins again first waits until nothing is left of its last attempt.
+    queued = [run for run in runs if run.state is RunState.QUEUED and not run.holds_a_slot]
     busy = [run for run in runs if run.holds_a_slot]
     free = max(0, max_active_runs - len(busy))
     ahead = [run.name for run in (*busy, *queued[:free])]
@@ -177,6 +180,10 @@ def _decide_queue(runs: Sequence[RunView], max_active_runs: int) -> list[Action]
 
 def _fail(run: RunView, reason: str) -> Fail:
     return Fail(run_id=run.run_id, attempt=run.attempt, reason=reason)
+
+
+def _died(run: RunView, reason: str) -> Fail:
+    return Fail(run_id=run.run_id, attempt=run.attempt, reason=reason, can_restart=True)
 
 
 def _lost(run: RunView, reason: str) -> MarkLost:

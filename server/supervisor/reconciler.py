@@ -50,6 +50,8 @@ class Runs(Protocol):
         self, run_id: str, trigger: RunTrigger, *, reason: str | None = None, attempt: int | None = None
     ) -> RunState | None: ...
 
+    def fail_or_restart(self, run_id: str, *, reason: str, attempt: int) -> RunState | None: ...
+
     def set_job(self, run_id: str, attempt: int, job_id: str) -> None: ...
 
     def set_reason(self, run_id: str, reason: str | None) -> None: ...
@@ -219,8 +221,8 @@ class Reconciler:
                 self._tell(run_id, reason)
             case decisions.MarkLost(run_id=run_id, attempt=attempt, reason=reason):
                 self._apply(run_id, RunTrigger.SILENCE, attempt, reason)
-            case decisions.Fail(run_id=run_id, attempt=attempt, reason=reason):
-                self._apply(run_id, RunTrigger.FAIL, attempt, reason)
+            case decisions.Fail():
+                self._fail(action)
             case decisions.MarkStopped(run_id=run_id, attempt=attempt):
                 self._apply(run_id, RunTrigger.STOPPED, attempt, None)
             case decisions.StopJob(job_id=job_id):
@@ -229,6 +231,13 @@ class Reconciler:
                 self._cluster.end_processes(job_id)
             case decisions.Forget(job_id=job_id):
                 self._open_jobs.discard(job_id)
+
+    def _fail(self, action: decisions.Fail) -> None:
+        run_id, attempt, reason = action.run_id, action.attempt, action.reason
+        if action.can_restart:
+            self._told_state(run_id, self._runs.fail_or_restart(run_id, reason=reason, attempt=attempt), reason)
+        else:
+            self._apply(run_id, RunTrigger.FAIL, attempt, reason)
 
     def _launch(self, run_id: str) -> None:
         # The head first: it takes seconds, and a server that ends meanwhile leaves the run in the queue.
@@ -270,7 +279,9 @@ class Reconciler:
             self._told[run_id] = reason
 
     def _apply(self, run_id: str, trigger: RunTrigger, attempt: int, reason: str | None) -> None:
-        state = self._runs.apply(run_id, trigger, reason=reason, attempt=attempt)
+        self._told_state(run_id, self._runs.apply(run_id, trigger, reason=reason, attempt=attempt), reason)
+
+    def _told_state(self, run_id: str, state: RunState | None, reason: str | None) -> None:
         if state is not None:
             logger.info("run %s is %s%s", run_id, state, f": {reason.splitlines()[0]}" if reason else "")
             self._wake.set()

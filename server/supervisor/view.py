@@ -70,7 +70,8 @@ class RunView:
     @property
     def holds_a_slot(self) -> bool:
         """Whether it, or what is left of it, keeps the next run from starting."""
-        return self.state.has_job or (self.state.is_terminal and not self.job.is_gone)
+        is_between = self.state.is_terminal or (self.state is RunState.QUEUED and self.attempt > 0)
+        return self.state.has_job or (is_between and not self.job.is_gone)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -124,6 +124,11 @@ class SwellStack:
             first = page["next_from"]
         return found
 
+    def values(self, run: str, name: str) -> dict[int, float]:
+        """A metric by step, over all attempts that the run shows."""
+        found = self.get("/metrics/query", run=run, name=name, max_points=10_000)["series"]
+        return {step: value for series in found for step, value in zip(series["step"], series["value"], strict=True)}
+
     def state(self, run: str) -> str:
         return str(self.get(f"/runs/{run}")["state"])
 

@@ -56,7 +56,7 @@ def test_cancel_ends_a_run_with_all_its_processes_and_the_next_one_starts(stack:
 
 
 def test_a_driver_that_is_killed_fails_its_run_and_leaves_nothing(stack: SwellStack) -> None:
-    run = stack.submit(name="beheaded", iterations=100_000)
+    run = stack.submit(name="beheaded", iterations=100_000, limits={"max_restarts": 0})
     stack.wait_for(lambda: len(stack.processes_of(run)) > 5, TRAINING_WITHIN_S, "the driver has actors")
     mine = stack.processes_of(run)
     drivers = [process for process in mine if "orchestrator.main" in process.cmdline()]
@@ -65,6 +65,25 @@ def test_a_driver_that_is_killed_fails_its_run_and_leaves_nothing(stack: SwellSt
     stack.wait_for(lambda: stack.state(run) == "failed", 20, "the run fails")
     assert "last report" in stack.get(f"/runs/{run}")["reason"]
     stack.wait_for(lambda: not any(map(processes.is_alive, mine)), 20, "all its processes are gone")
+
+
+@pytest.mark.parametrize("victim", ["RankActor", "orchestrator.main"])
+def test_a_run_whose_process_dies_goes_on_from_its_checkpoint_as_if_it_had_not(stack: SwellStack, victim: str) -> None:
+    settings = {"iterations": 10, "checkpoint": {"every_steps": 4}, "limits": {"max_restarts": 1}}
+    unbroken = stack.submit(name=f"unbroken {victim}", **settings)
+    stack.wait_for(lambda: stack.state(unbroken) == "succeeded", TRAINING_WITHIN_S, "the first run ends")
+    run = stack.submit(name=f"broken {victim}", **settings)
+    stack.wait_until_it_trains(run, num_steps=14)
+    processes.kill([process for process in stack.processes_of(run) if victim in " ".join(process.cmdline())][:1])
+    stack.wait_for(lambda: stack.state(run) == "succeeded", 2 * TRAINING_WITHIN_S, "the second attempt ends")
+
+    steps = stack.steps(run)
+    assert [step["step"] for step in steps] == list(range(4 + 10 * 3))
+    assert {step["attempt"] for step in steps} == {1, 2}
+    for name in ("train/loss", "train/grad_norm", "reward/mean", "global_batch_size", "lr"):
+        assert stack.values(run, name) == stack.values(unbroken, name), name
+    kinds = [event["kind"] for event in stack.get(f"/runs/{run}/events")["items"]]
+    assert {"checkpoint", "resumed", "run.queued"} <= set(kinds)
 
 
 def test_a_second_server_of_one_home_only_says_where_the_first_one_is(stack: SwellStack) -> None:

@@ -39,8 +39,8 @@ END = EndProcesses(job_id="run_A-1")
 FORGET = Forget(job_id="run_A-1")
 
 
-def fail(reason: str) -> Fail:
-    return Fail(run_id="run_A", attempt=1, reason=reason)
+def died(reason: str) -> Fail:
+    return Fail(run_id="run_A", attempt=1, reason=reason, can_restart=True)
 
 
 @pytest.mark.parametrize(
@@ -50,17 +50,17 @@ def fail(reason: str) -> Fail:
         (run(RunState.STARTING, ABSENT), [SUBMIT]),
         (run(RunState.STARTING, ALIVE, silent_s=100), []),
         (run(RunState.STARTING, ALIVE, silent_s=181), [LOST]),
-        (run(RunState.STARTING, ENDED), [fail("exit code 1")]),
+        (run(RunState.STARTING, ENDED), [died("exit code 1")]),
         (run(RunState.STARTING, UNKNOWN, silent_s=100), []),
         # Running: the job must be there and the heartbeats must come.
         (run(RunState.RUNNING, ALIVE, silent_s=29), []),
         (run(RunState.RUNNING, ALIVE, silent_s=31), [LOST]),
         (run(RunState.RUNNING, UNKNOWN, silent_s=31), [LOST]),
-        (run(RunState.RUNNING, ENDED), [fail("exit code 1")]),
-        (run(RunState.RUNNING, ABSENT), [fail("the head is gone")]),
+        (run(RunState.RUNNING, ENDED), [died("exit code 1")]),
+        (run(RunState.RUNNING, ABSENT), [died("the head is gone")]),
         # Lost: it may come back for a while.
         (run(RunState.LOST, ALIVE, silent_s=299), []),
-        (run(RunState.LOST, ENDED, silent_s=40), [fail("exit code 1")]),
+        (run(RunState.LOST, ENDED, silent_s=40), [died("exit code 1")]),
         # Stopping: patience, then Ray, then the system.
         (run(RunState.STOPPING, ALIVE, stopping_s=9), []),
         (run(RunState.STOPPING, ALIVE, stopping_s=10), [STOP_JOB]),
@@ -71,6 +71,11 @@ def fail(reason: str) -> Fail:
         (run(RunState.STOPPING, LEFTOVER, stopping_s=1), [END]),
         (run(RunState.STOPPING, ENDED, stopping_s=1), [STOPPED]),
         (run(RunState.STOPPING, ABSENT, stopping_s=1), [STOPPED]),
+        # Queued again: what is left of the last attempt goes first.
+        (run(RunState.QUEUED, LEFTOVER, in_state_s=1), [END]),
+        (run(RunState.QUEUED, ALIVE, in_state_s=5), [STOP_JOB]),
+        (run(RunState.QUEUED, ENDED), [FORGET, Launch(run_id="run_A")]),
+        (run(RunState.QUEUED, ABSENT), [FORGET, Launch(run_id="run_A")]),
         # Ended: what is left of the job goes.
         (run(RunState.SUCCEEDED, ALIVE, in_state_s=3), []),
         (run(RunState.SUCCEEDED, ALIVE, in_state_s=5), [STOP_JOB]),

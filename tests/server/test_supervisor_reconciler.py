@@ -55,6 +55,7 @@ class FakeRuns:
         self.records: dict[str, RunRecord] = {}
         self.reasons: dict[str, str | None] = {}
         self.jobs: dict[tuple[str, int], str] = {}
+        self.max_restarts = 0
 
     def add(self, run_id: str) -> None:
         self.records[run_id] = RunRecord(
@@ -105,6 +106,11 @@ class FakeRuns:
         self._change(run_id, state=after, state_changed_at=self._clock.now)
         self.reasons[run_id] = reason
         return after
+
+    def fail_or_restart(self, run_id: str, *, reason: str, attempt: int) -> RunState | None:
+        may_restart = self.records[run_id].attempt <= self.max_restarts
+        trigger = RunTrigger.RESTART if may_restart else RunTrigger.FAIL
+        return self.apply(run_id, trigger, reason=reason, attempt=attempt)
 
     def set_job(self, run_id: str, attempt: int, job_id: str) -> None:
         self.jobs[run_id, attempt] = job_id
@@ -224,6 +230,22 @@ def test_a_driver_that_dies_fails_its_run_with_its_last_words(world: World) -> N
     assert world.runs.reasons["run_A"] == "exit code 1: no wood"
     world.rounds()
     assert not world.cluster.jobs["run_A-1"].has_processes
+
+
+def test_a_run_that_may_restart_goes_on_when_nothing_is_left_of_its_last_attempt(world: World) -> None:
+    world.runs.max_restarts = 1
+    world.running("run_A")
+    world.cluster.end("run_A-1", "killed", has_processes=True)
+    world.rounds(1)
+    assert world.runs.state("run_A") is RunState.QUEUED
+    world.rounds(2)
+    assert not world.cluster.jobs["run_A-1"].has_processes
+    assert world.runs.state("run_A") is RunState.STARTING
+    assert world.runs.jobs["run_A", 2] == "run_A-2"
+    world.runs.heartbeat("run_A")
+    world.cluster.end("run_A-2", "killed again")
+    world.rounds()
+    assert world.runs.state("run_A") is RunState.FAILED
 
 
 def test_silence_loses_a_run_and_its_next_heartbeat_brings_it_back(world: World) -> None:

@@ -20,6 +20,7 @@ from orchestrator.contracts.run_state import RunState
 from server.cli import tables
 from server.cli.client import HistoryQuery, SwellClient
 from server.cli.connection import connect, read_settings
+from server.cli.doctor import examination_table, examine
 from server.cli.lengths_file import read_lengths
 from server.cli.plan_report import plan_report
 from server.cli.planning import PlanOptions, plan_after_run, plan_here, with_run
@@ -231,6 +232,18 @@ def cancel(
                 _console().print(tables.shown(f"{found.name} is {found.state}"))
     if as_json:
         _print_json(found)
+
+
+@app.command()
+def doctor(as_json: Json = False) -> None:
+    """Check that this machine has what a run needs. Exit code 1 when something would stop it."""
+    examination = examine(read_settings())
+    if as_json:
+        _print_json(examination)
+    else:
+        _console().print(examination_table(examination))
+    if examination.has_problems:
+        raise typer.Exit(ExitCode.FAILED)
 
 
 def main() -> None:

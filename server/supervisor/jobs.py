@@ -50,8 +50,9 @@ class JobClient:
         self._http = httpx.Client(
             base_url=dashboard_url,
             headers={"Authorization": f"Bearer {token}"},
-            # The first submit to a new head starts Ray's job agent and takes several seconds.
-            timeout=httpx.Timeout(10.0, read=60.0),
+            # The first submit to a new head starts Ray's job agent and takes several seconds. Nothing else is done
+            # meanwhile; one that takes longer is repeated.
+            timeout=httpx.Timeout(10.0, read=20.0),
             trust_env=False,
             transport=transport,
         )

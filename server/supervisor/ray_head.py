@@ -22,7 +22,7 @@ import httpx
 import psutil
 
 from server.supervisor import processes
-from server.supervisor.ports import can_listen, free_ports
+from server.supervisor.ports import free_ports
 from trainer.contracts.text_model import TextModel
 
 logger = logging.getLogger(__name__)
@@ -91,8 +91,14 @@ class RayHead:
         return self._token_path.read_text().strip()
 
     def environment(self) -> dict[str, str]:
-        """The variables that both sides of Ray's token authentication need."""
-        return {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(self._token_path)}
+        """The variables that both sides need: for Ray's token authentication, and to keep to this machine."""
+        return {
+            "RAY_AUTH_MODE": "token",
+            "RAY_AUTH_TOKEN_PATH": str(self._token_path),
+            # Otherwise Ray takes the machine's outward address for 127.0.0.1, and its raylet, agents and workers listen
+            # to the whole network.
+            "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
+        }
 
     def current(self) -> HeadRecord | None:
         """The living head of this home, or None. One that starts just now counts as living."""
@@ -178,7 +184,7 @@ class RayHead:
     def _command(self, temp_dir: Path, ports: tuple[int, ...]) -> list[str]:
         return [
             *(sys.executable, "-m", "ray.scripts.scripts", "start", "--head", "--block", "--disable-usage-stats"),
-            *(f"--node-ip-address={_node_address()}", "--dashboard-host=127.0.0.1"),
+            *("--node-ip-address=127.0.0.1", "--dashboard-host=127.0.0.1"),
             *(f"{option}={port}" for option, port in zip(_PORT_OPTIONS, ports, strict=True)),
             *("--min-worker-port=0", "--max-worker-port=0"),
             f"--num-cpus={self._settings.num_cpus}",
@@ -221,9 +227,3 @@ def _takes_jobs(http: httpx.Client) -> bool:
         return http.get("/api/jobs/").status_code == httpx.codes.OK
     except httpx.HTTPError:
         return False
-
-
-def _node_address() -> str:
-    # Ray replaces 127.0.0.1 by the machine's outward address, under which the head would be lost as soon as the
-    # network changes. Another loopback address is kept; macOS has only the one.
-    return "127.0.0.2" if can_listen("127.0.0.2", 0) else "127.0.0.1"

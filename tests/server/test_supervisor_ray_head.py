@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+import psutil
 import pytest
 
 from server.supervisor import processes
@@ -46,6 +47,24 @@ def test_a_failed_job_tells_its_exit_code_and_last_lines(head: RayHead) -> None:
         assert job.status is JobStatus.FAILED
         assert "no wood" in job.message
         assert "no wood" in client.logs("run-2")
+
+
+def test_nothing_of_a_head_or_its_jobs_listens_to_the_network(head: RayHead) -> None:
+    record = head.ensure(threading.Event())
+    task = (
+        "import ray; ray.init(); ray.get(ray.remote(lambda: 5).remote()); print('worked'); import time; time.sleep(99)"
+    )
+    with client_of(head) as client:
+        client.submit("run-4", entrypoint=f'{sys.executable} -c "{task}"', environment=head.environment())
+        wait_for(lambda: "worked" in client.logs("run-4"))
+        addresses = {
+            connection.laddr.ip
+            for process in processes.tagged(HEAD_TAG, record.head_id)
+            for connection in process.net_connections("tcp")
+            if connection.status == psutil.CONN_LISTEN
+        }
+        client.stop("run-4")
+    assert {address.removeprefix("::ffff:") for address in addresses} == {"127.0.0.1"}
 
 
 def test_the_next_server_adopts_a_living_head_and_replaces_a_dead_one(head: RayHead) -> None:

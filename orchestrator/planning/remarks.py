@@ -56,7 +56,7 @@ def warnings(request: PlanRequest, foreseen: Foreseen) -> Iterator[str]:
         yield "batch.remainder: no step is ever full, and what is left over is dropped: the run trains nothing."
         return
     yield from _size_warnings(request, foreseen)
-    yield from _lr_warnings(spec.optimizer.lr_schedule, foreseen.last_lr_position)
+    yield from _lr_warnings(spec.optimizer.lr_schedule, foreseen.last_lr_position, kept_frac=request.kept_frac)
     yield from _length_warnings(foreseen, longest=spec.max_sample_tokens)
     yield from _idle_warnings(spec.schedule.balance, foreseen)
     with_dummies = sum(step.num_dummies > 0 for step in foreseen.scheduled)
@@ -88,7 +88,7 @@ def _size_warnings(request: PlanRequest, foreseen: Foreseen) -> Iterator[str]:
         )
 
 
-def _lr_warnings(schedule: LrScheduleSpec, end: float) -> Iterator[str]:
+def _lr_warnings(schedule: LrScheduleSpec, end: float, *, kept_frac: float) -> Iterator[str]:
     unit = schedule.unit
     if schedule.warmup >= end:
         yield (
@@ -101,7 +101,7 @@ def _lr_warnings(schedule: LrScheduleSpec, end: float) -> Iterator[str]:
         rest = "nothing" if schedule.min_lr_frac == 0 else f"{schedule.min_lr_frac:g} of optimizer.lr"
         yield (
             f"optimizer.lr_schedule.decay: it ends at {schedule.decay:,} of {end:,.0f} {unit}; "
-            f"the last {1 - schedule.decay / end:.0%} of the run train with {rest}."
+            f"with kept_frac={kept_frac:g} the last {1 - schedule.decay / end:.0%} of the run train with {rest}."
         )
     if schedule.decay > 1.5 * end:
         yield (

@@ -1,4 +1,4 @@
-"""`swell doctor`: looks at what a run on this machine needs. It asks no server, and leaves at most an empty SWELL_HOME."""
+"""`swell doctor`: looks at what a run on this machine needs. It leaves at most an empty SWELL_HOME behind."""
 
 from __future__ import annotations
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 
-from bench import schedule
+from bench import schedule, train
 
-PARTS: Mapping[str, Callable[[], None]] = {"schedule": schedule.main}
+PARTS: Mapping[str, Callable[[], None]] = {"schedule": schedule.main, "train": train.main}
 
 
 def main(names: list[str]) -> None:

@@ -1,0 +1,119 @@
+"""Part `train`: our loop against TRL's GRPOTrainer on the same model, prompts and lengths, alternating in one run.
+
+Both get the whole machine, 8 prompts × 8 answers a step, one update each; what differs is how they spend the time. TRL
+runs in an environment of its own, made on the first call under build/.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.train_model import write_model, write_prompts
+
+ROOT = Path(__file__).parents[1]
+PEER_PYTHON = ROOT / "build" / "bench-trl" / "bin" / "python"
+LENGTHS = {"short": 32, "variable": 256}
+"""By name, the most tokens of an answer; short ones mostly reach it, the others end anywhere below."""
+NUM_PAIRS, NUM_STEPS, NUM_WARM_UP = 3, 6, 2
+TIMEOUT_S = 900
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """What one program took for its steps."""
+
+    seconds: float
+    samples: int
+    response_tokens: int
+    parts_s: Mapping[str, float]
+    forward_backward_s: float
+
+    @property
+    def samples_per_s(self) -> float:
+        return self.samples / self.seconds
+
+    @property
+    def tokens_per_s(self) -> float:
+        return self.response_tokens / self.seconds
+
+    @property
+    def mean_length(self) -> float:
+        return self.response_tokens / self.samples
+
+
+def main() -> None:
+    """Measure and print."""
+    _make_peer_environment()
+    with tempfile.TemporaryDirectory() as directory:
+        model, prompts = Path(directory) / "model", Path(directory) / "prompts.json"
+        write_model(model)
+        write_prompts(prompts)
+        _print(
+            f"train: {NUM_PAIRS} pairs of {NUM_STEPS} steps, 8 prompts × 8 answers, after {NUM_WARM_UP} warm-up steps"
+        )
+        for name, max_new_tokens in LENGTHS.items():
+            arguments = [str(model), str(prompts), str(max_new_tokens), str(NUM_STEPS), str(NUM_WARM_UP)]
+            _report(name, max_new_tokens, [(_ours(arguments), _peer(arguments)) for _ in range(NUM_PAIRS)])
+
+
+def _report(name: str, max_new_tokens: int, pairs: Sequence[tuple[Measured, Measured]]) -> None:
+    _print(f"  {name}, at most {max_new_tokens} new tokens")
+    for who, side in (("swell", [ours for ours, _ in pairs]), ("trl 1.16", [peer for _, peer in pairs])):
+        _print(
+            f"    {who:9} {statistics.median(run.samples_per_s for run in side):7.1f} samples/s "
+            f"{statistics.median(run.tokens_per_s for run in side):8.0f} response tokens/s   "
+            f"mean length {statistics.median(run.mean_length for run in side):5.1f}"
+        )
+    ratios = [ours.tokens_per_s / peer.tokens_per_s for ours, peer in pairs]
+    _print(f"    ratio of tokens/s, pair by pair: {', '.join(f'{ratio:.2f}' for ratio in ratios)}")
+    ours = min((ours for ours, _ in pairs), key=lambda run: run.seconds)
+    shares = {part: seconds / ours.seconds for part, seconds in ours.parts_s.items()}
+    shares["other"] = 1 - sum(shares.values())
+    told = ", ".join(f"{part} {share:.1%}" for part, share in shares.items())
+    _print(f"    where our time goes: {told}; forward and backward {ours.forward_backward_s / ours.seconds:.1%}")
+
+
+def _ours(arguments: Sequence[str]) -> Measured:
+    return _run([sys.executable, "-m", "bench.train_ours", *arguments], threads=1)
+
+
+def _peer(arguments: Sequence[str]) -> Measured:
+    # One process with all cores: the way that TRL is run on one machine.
+    script = str(ROOT / "bench" / "peers" / "trl_grpo.py")
+    return _run([str(PEER_PYTHON), script, *arguments], threads=os.cpu_count() or 1)
+
+
+def _run(command: Sequence[str], *, threads: int) -> Measured:
+    environment = os.environ | {"OMP_NUM_THREADS": str(threads), "HF_HUB_OFFLINE": "1"}
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S, check=False
+    )
+    if done.returncode:
+        sys.exit(f"{' '.join(command)} ended with {done.returncode}:\n{done.stderr[-2000:]}")
+    told = json.loads(done.stdout.strip().splitlines()[-1])
+    return Measured(**{"parts_s": {}, "forward_backward_s": 0.0} | told)
+
+
+def _make_peer_environment() -> None:
+    stamp = PEER_PYTHON.parents[1] / "complete"
+    if stamp.is_file():
+        return
+    subprocess.run([sys.executable, "-m", "venv", str(PEER_PYTHON.parents[1])], check=True)
+    requirements = str(ROOT / "bench" / "peers" / "trl.txt")
+    # torch first and alone: what asks for it later must find the CPU build there.
+    subprocess.run([str(PEER_PYTHON), "-m", "pip", "install", "--quiet", "torch==2.13.0"], check=True)
+    subprocess.run([str(PEER_PYTHON), "-m", "pip", "install", "--quiet", "-r", requirements], check=True)
+    stamp.touch()
+
+
+def _print(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()

@@ -1,0 +1,194 @@
+"""Our loop on the benchmark's model and prompts: real ranks, real engines. Prints one line of JSON.
+
+python -m bench.train_ours MODEL_DIR PROMPTS_FILE MAX_NEW_TOKENS NUM_STEPS NUM_WARM_UP
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+import ray
+
+from orchestrator.checkpoint_store import CheckpointStore
+from orchestrator.checkpoints import Checkpoints
+from orchestrator.contracts.algorithm_spec import AdvantageEstimator
+from orchestrator.contracts.batch_spec import AllBatchSpec
+from orchestrator.contracts.messages import EventMessage, Phase, StateReport, StepMessage
+from orchestrator.contracts.rollout import Prompt, SourcePosition
+from orchestrator.contracts.rollout_spec import FilterSpec, RolloutSpec, ZeroVariancePolicy
+from orchestrator.cost_model import CostModel
+from orchestrator.engines.transformers_engine import TransformersEngine
+from orchestrator.geometry import StepGeometry
+from orchestrator.loop import IterationPlan, TrainingLoop
+from orchestrator.rollout_round import Roller
+from orchestrator.step_runner import PhaseGoal, StepRunner
+from orchestrator.tokenizer import TextTokenizer
+from trainer.architecture import load_hf_config
+from trainer.contracts.certificate import LossAggregation
+from trainer.contracts.loss_spec import ClippedLossSpec
+from trainer.contracts.model_spec import HuggingFaceModelSpec
+from trainer.contracts.optimizer_spec import OptimizerSpec
+from trainer.contracts.parallelism_spec import ParallelismSpec
+from trainer.contracts.trainer_spec import PhaseSpec, TrainerSpec
+from trainer.ray_trainer import RayPolicyTrainer
+
+PROMPTS_PER_STEP, GROUP_SIZE = 8, 8
+CORES = 2
+"""Ranks and engine replicas, of one thread each: what the machine has."""
+TOKEN_CAP = 4096
+LEARNING_RATE = 1e-9
+"""So small that the policy, and with it the lengths of its answers, stays what it is."""
+
+
+class ListedPrompts:
+    """The benchmark's prompts, one after the other."""
+
+    num_left_out = 0
+
+    def __init__(self, texts: Sequence[str], tokenizer: TextTokenizer) -> None:
+        self._texts, self._tokenizer, self._next = texts, tokenizer, 0
+
+    def take(self, count: int) -> Sequence[Prompt]:
+        first, self._next = self._next, self._next + count
+        return [self._prompt(i) for i in range(first, self._next)]
+
+    def held_out(self, count: int) -> Sequence[Prompt]:
+        return [self._prompt(-i - 1) for i in range(count)]
+
+    def position(self) -> SourcePosition:
+        return SourcePosition(next_index=self._next)
+
+    def go_to(self, position: SourcePosition) -> None:
+        self._next = position.next_index
+
+    def _prompt(self, index: int) -> Prompt:
+        text = self._texts[index]
+        token_ids = tuple(self._tokenizer.backend(text)["input_ids"])
+        return Prompt(prompt_id=str(index), text=text, token_ids=token_ids, answer="", task="bench", entry={})
+
+
+class EvenIds:
+    """The share of even token ids, as the peer has it: cheap, and it varies."""
+
+    def score(self, prompt: Prompt, text: str) -> float:  # noqa: ARG002  # a reward is given both
+        ids = [int(word[1:]) for word in text.split()]
+        return sum(i % 2 == 0 for i in ids) / max(1, len(ids))
+
+
+class KeptSteps:
+    """Keeps when each step was told, and what it said."""
+
+    stop_requested = False
+
+    def __init__(self) -> None:
+        self.steps: list[tuple[float, StepMessage]] = []
+
+    def step(self, message: StepMessage) -> None:
+        # The journal would write it: the cost of a record belongs to the step.
+        message.model_dump_json()
+        self.steps.append((time.perf_counter(), message))
+
+    def event(self, message: EventMessage) -> None:
+        pass
+
+    def activity(self, text: str, *, num_steps: int, total_steps: int | None) -> None:
+        pass
+
+    def finish(self, report: StateReport) -> None:
+        pass
+
+
+def main(model_dir: str, prompts_file: str, max_new_tokens: int, num_steps: int, num_warm_up: int) -> None:
+    """Train and print what the steps after the warm-up took, and where their time went."""
+    reporter = KeptSteps()
+    with ExitStack() as ends:
+        ray.init(address="local", include_dashboard=False, configure_logging=False, log_to_driver=False)
+        ends.callback(ray.shutdown)
+        _loop(model_dir, prompts_file, max_new_tokens, num_warm_up + num_steps, reporter, ends).run()
+    (begin, _), measured = reporter.steps[num_warm_up - 1], reporter.steps[num_warm_up:]
+    messages = [message for _, message in measured]
+    print(  # noqa: T201  # what the caller reads
+        json.dumps(
+            {
+                "seconds": measured[-1][0] - begin,
+                "samples": sum(message.global_batch_size for message in messages),
+                "response_tokens": sum(message.num_loss_tokens for message in messages),
+                "parts_s": {
+                    name: sum(message.metrics[f"perf/{name}_s"].value for message in messages)  # type: ignore[misc]
+                    for name in ("generate", "train", "push")
+                },
+                "forward_backward_s": sum(max(map(sum, message.schedule.measured_s)) for message in messages),
+            }
+        ),
+        flush=True,
+    )
+
+
+def _loop(
+    model_dir: str, prompts_file: str, max_new_tokens: int, iterations: int, reporter: KeptSteps, ends: ExitStack
+) -> TrainingLoop:
+    model = HuggingFaceModelSpec(type="huggingface", path=model_dir)
+    tokenizer, hf_config = TextTokenizer.from_directory(Path(model_dir)), load_hf_config(model)
+    engine = TransformersEngine(hf_config, replicas=CORES, eos_id=tokenizer.eos_id, pad_id=tokenizer.pad_id)
+    ends.callback(engine.close)
+    trainer = RayPolicyTrainer(TrainerSpec(model=model, parallelism=ParallelismSpec(dp=CORES), seed=17))
+    ends.callback(trainer.close)
+    source = ListedPrompts(json.loads(Path(prompts_file).read_text()), tokenizer)
+    filter_spec = FilterSpec(zero_variance=ZeroVariancePolicy.INCLUDE)
+    steps = StepRunner(
+        trainer=trainer,
+        engine=engine,
+        reporter=reporter,
+        geometry=StepGeometry(dp_size=CORES, token_cap=TOKEN_CAP),
+        cost_model=CostModel.from_hf_config(hf_config),
+    )
+    store = CheckpointStore(Path(ends.enter_context(tempfile.TemporaryDirectory())), keep_last=1, keep_every=None)
+    return TrainingLoop(
+        warm_start=None,
+        goal=PhaseGoal(
+            phase=Phase.RL,
+            spec=PhaseSpec(optimizer=OptimizerSpec(lr=LEARNING_RATE), loss=ClippedLossSpec()),
+            loss_aggregation=LossAggregation.ROLLOUT_MEAN,
+            constant_tokens=max_new_tokens,
+        ),
+        plan=IterationPlan(
+            iterations=iterations,
+            advantage=AdvantageEstimator.GRPO,
+            batch=AllBatchSpec(type="all"),
+            filter_spec=filter_spec,
+            rollouts_per_iteration=PROMPTS_PER_STEP * GROUP_SIZE,
+        ),
+        roller=Roller(
+            source=source,
+            engine=engine,
+            reward=EvenIds(),
+            decode=tokenizer.backend.decode,
+            rollout=RolloutSpec(group_size=GROUP_SIZE, max_new_tokens=max_new_tokens),
+            num_prompts=PROMPTS_PER_STEP,
+            filter_spec=filter_spec,
+            seed=17,
+            check_stop=lambda: None,
+        ),
+        steps=steps,
+        reporter=reporter,
+        source=source,
+        checkpoints=Checkpoints(
+            store,
+            trainer=trainer,
+            reporter=reporter,
+            every_steps=10**6,
+            write_model_files=lambda directory: None,  # noqa: ARG005  # there is nothing to say of this model
+        ),
+    )
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    main(sys.argv[1], sys.argv[2], *map(int, sys.argv[3:]))

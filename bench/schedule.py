@@ -1,127 +1,47 @@
-"""The scheduler's times, growth, loads and bounds: `python -m bench.schedule`.
-
-Times are the best of several runs, as other work on the machine only ever adds to them.
-"""
+"""The scheduler's times, growth, loads, bounds and peers: `python -m bench.schedule`."""
 
 from __future__ import annotations
 
-import gc
 import math
-import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TypeVar
+from collections.abc import Iterator
 
+import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from bench.barriers import pipelines, rows
 from bench.lengths import DISTRIBUTIONS, draw_lengths
 from bench.reference_packers import arrival_first_fit, karmarkar_karp
-from orchestrator.cost_model import CostModel
+from bench.scheduled import (
+    COST_MODEL,
+    TOKEN_CAP,
+    allowed_micro_batches,
+    judge,
+    schedule_of,
+    shapes_of,
+)
+from bench.timing import NUM_REPEATS, best_s
 from orchestrator.geometry import StepGeometry
 from orchestrator.loss_weights import certify
-from orchestrator.packing import first_fit_decreasing
-from orchestrator.sample_shape import SampleShape
-from orchestrator.schedule import build_dp_schedule, step_figures
+from orchestrator.makespan_bound import makespan_bound
 from trainer.contracts.certificate import LossAggregation
-from trainer.contracts.schedule import DpSchedule
 
-TOKEN_CAP = 16_384
-NUM_REPEATS = 5
 # Samples, ranks, and what the house allows for the schedule and its certificate together.
 BUDGETS = ((8_192, 64, 0.025), (65_536, 128, 0.300))
 GROWTH_SIZES = (1_024, 65_536)
 # Few ranks, so that it is the samples that are measured: a rank of few samples takes longer to balance.
 GROWTH_DP = 8
 PEER_SIZE, PEER_DP = 1_024, 8
-# Qwen3-0.6B.
-COST_MODEL = CostModel.from_shape(
-    num_layers=28,
-    hidden_size=1024,
-    num_attention_heads=16,
-    num_query_groups=8,
-    head_dim=128,
-    ffn_hidden_size=3072,
-    vocab_size=151_936,
-)
-
-T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
-    """A placement in figures."""
-
-    num_micro_batches: int
-    num_over_cap: int
-    max_over_mean: float
-
-
-def best_s(work: Callable[[], T], num_repeats: int = NUM_REPEATS) -> tuple[float, T]:
-    """Seconds of the fastest run, and its result."""
-    seconds = math.inf
-    for _ in range(num_repeats):
-        gc.collect()
-        began = time.perf_counter()
-        result = work()
-        seconds = min(seconds, time.perf_counter() - began)
-    return seconds, result
-
-
-def shapes_of(lengths: Sequence[int]) -> list[SampleShape]:
-    return [
-        SampleShape(
-            sample_id=f"s{i}",
-            rollout_id=f"r{i}",
-            group_id=f"g{i // 8}",
-            num_tokens=length,
-            num_loss_tokens=length - length // 4,
-        )
-        for i, length in enumerate(lengths)
-    ]
-
-
-def schedule_of(samples: Sequence[SampleShape], geometry: StepGeometry) -> DpSchedule:
-    return build_dp_schedule(
-        samples,
-        [range(len(samples))],
-        geometry=geometry,
-        cost_model=COST_MODEL,
-        loss_aggregation=LossAggregation.ROLLOUT_MEAN,
-    )
-
-
-def judge(ranks: Sequence[Sequence[Sequence[int]]], lengths: Sequence[int]) -> Judged:
-    """ranks: sample indices by dp_rank and micro-batch."""
-    cost = COST_MODEL.costs(lengths).tolist()
-    loads = [sum(cost[i] for micro_batch in rank for i in micro_batch) for rank in ranks]
-    tokens = [sum(lengths[i] for i in micro_batch) for rank in ranks for micro_batch in rank if micro_batch]
-    return Judged(
-        num_micro_batches=len(tokens),
-        num_over_cap=sum(load > TOKEN_CAP for load in tokens),
-        max_over_mean=max(loads) * len(loads) / sum(loads),
-    )
-
-
-def allowed_micro_batches(lengths: Sequence[int], dp_size: int) -> int:
-    """What first-fit decreasing needs, rounded up to equally many for every rank."""
-    return -(-len(first_fit_decreasing(lengths, TOKEN_CAP)) // dp_size) * dp_size
+SMALL_STEPS = ((64, 8), (128, 8), (256, 8), (256, 32), (512, 64), (1_024, 64))
+NUM_SMALL_STEPS = 12
+# What the house wants of the heaviest rank wherever the bound allows it.
+WANTED_MAX_OVER_MEAN = 1.002
 
 
 def times_and_loads() -> Table:
-    """The budgets of the house, for each kind of lengths."""
+    """The budgets of the house, for each kind of lengths, without and with a pipeline."""
     table = Table(title=f"build_dp_schedule, cap {TOKEN_CAP:,}, best of {NUM_REPEATS}")
-    for name in (
-        "lengths",
-        "dummies",
-        "samples",
-        "dp",
-        "ms",
-        "of budget",
-        "certificate ms",
-        "micro-batches",
-        "allowed",
-    ):
+    for name in ("lengths", "pp", "samples", "dp", "ms", "of budget", "certificate ms", "micro-batches", "allowed"):
         table.add_column(name, justify="right")
     for name in ("max / mean", "bound / mean"):
         table.add_column(name, justify="right")
@@ -140,12 +60,12 @@ def _budget_row(distribution: str, num_samples: int, budget_s: float, geometry: 
     certificate_s, _ = best_s(
         lambda: certify(samples, loss_aggregation=LossAggregation.ROLLOUT_MEAN, constant_tokens=None)
     )
-    step = schedule.step(0)
-    figures = step_figures(step, lengths=lengths, geometry=geometry, cost_model=COST_MODEL)
-    judged = judge(step.micro_batches, lengths)
+    judged = judge(schedule.step(0).micro_batches, lengths)
+    cost = COST_MODEL.costs(lengths)
+    bound_over_mean = makespan_bound(cost, geometry.dp_size) * geometry.dp_size / cost.sum()
     return [
         distribution,
-        "skipped" if geometry.skips_dummies else "run",
+        str(geometry.pp),
         f"{num_samples:,}",
         str(geometry.dp_size),
         f"{seconds * 1e3:.1f}",
@@ -154,7 +74,7 @@ def _budget_row(distribution: str, num_samples: int, budget_s: float, geometry: 
         f"{judged.num_micro_batches:,}",
         f"{allowed_micro_batches(lengths, geometry.dp_size):,}",
         f"{judged.max_over_mean:.5f}",
-        f"{1 / (1 - figures.idle_bound_frac):.5f}",
+        f"{bound_over_mean:.5f}",
     ]
 
 
@@ -173,7 +93,51 @@ def growth() -> Table:
 
 def _growth_s(distribution: str, num_samples: int) -> float:
     samples = shapes_of(draw_lengths(distribution, num_samples, longest=TOKEN_CAP))
-    return best_s(lambda: schedule_of(samples, StepGeometry(dp_size=GROWTH_DP, token_cap=TOKEN_CAP)))[0]
+    geometry = StepGeometry(dp_size=GROWTH_DP, token_cap=TOKEN_CAP)
+    return best_s(lambda: schedule_of(samples, geometry))[0]
+
+
+def small_steps() -> Table:
+    """Steps of few samples a rank, where packing leaves little to balance with."""
+    table = Table(title=f"Small steps, {NUM_SMALL_STEPS} of each: max / mean, and its lower bound")
+    for name in (
+        "lengths",
+        "samples",
+        "dp",
+        "ms",
+        "mean",
+        "mean bound",
+        "worst",
+        f"> {WANTED_MAX_OVER_MEAN}, of those",
+    ):
+        table.add_column(name, justify="right")
+    for distribution in DISTRIBUTIONS:
+        for num_samples, dp_size in SMALL_STEPS:
+            table.add_row(*_small_row(distribution, num_samples, dp_size))
+    return table
+
+
+def _small_row(distribution: str, num_samples: int, dp_size: int) -> list[str]:
+    geometry = StepGeometry(dp_size=dp_size, token_cap=TOKEN_CAP)
+    all_seconds, reached, bounds = [], [], []
+    for seed in range(NUM_SMALL_STEPS):
+        lengths = draw_lengths(distribution, num_samples, longest=TOKEN_CAP, seed=seed)
+        samples, cost = shapes_of(lengths), COST_MODEL.costs(lengths)
+        seconds, schedule = best_s(lambda samples=samples: schedule_of(samples, geometry), num_repeats=1)
+        all_seconds.append(seconds)
+        reached.append(judge(schedule.step(0).micro_batches, lengths).max_over_mean)
+        bounds.append(makespan_bound(cost, dp_size) * dp_size / cost.sum())
+    possible = [own for own, bound in zip(reached, bounds, strict=True) if bound <= WANTED_MAX_OVER_MEAN]
+    return [
+        distribution,
+        f"{num_samples:,}",
+        str(dp_size),
+        f"{np.mean(all_seconds) * 1e3:.1f}",
+        f"{np.mean(reached):.4f}",
+        f"{np.mean(bounds):.4f}",
+        f"{max(reached):.4f}",
+        f"{sum(own > WANTED_MAX_OVER_MEAN for own in possible)} of {len(possible)}",
+    ]
 
 
 def peers() -> Table:
@@ -189,9 +153,9 @@ def peers() -> Table:
 
 def _peer_rows(distribution: str) -> Iterator[list[str]]:
     lengths = draw_lengths(distribution, PEER_SIZE, longest=TOKEN_CAP)
-    samples = shapes_of(lengths)
+    samples, geometry = shapes_of(lengths), StepGeometry(dp_size=PEER_DP, token_cap=TOKEN_CAP)
     count = allowed_micro_batches(lengths, PEER_DP)
-    ours_s, schedule = best_s(lambda: schedule_of(samples, StepGeometry(dp_size=PEER_DP, token_cap=TOKEN_CAP)))
+    ours_s, schedule = best_s(lambda: schedule_of(samples, geometry))
     arrival_s, arrival = best_s(lambda: arrival_first_fit(lengths, TOKEN_CAP))
     differencing_s, differenced = best_s(lambda: karmarkar_karp(lengths, count), num_repeats=1)
     for name, seconds, ranks in (
@@ -217,7 +181,7 @@ def in_turn(bins: list[list[int]]) -> list[list[list[int]]]:
 
 def main() -> None:
     console = Console(width=160)
-    for part in (times_and_loads, growth, peers):
+    for part in (times_and_loads, growth, small_steps, peers, rows, pipelines):
         console.print(part())
 
 

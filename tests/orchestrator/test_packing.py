@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.packing import first_fit_decreasing
+from bench.reference_packers import arrival_first_fit
+from orchestrator.packing import first_fit, first_fit_decreasing
 from tests.orchestrator.factories import case
 
 
@@ -47,4 +48,9 @@ def test_a_sample_at_the_cap_fits(length: int) -> None:
 
 
 def test_nothing_packs_into_nothing() -> None:
-    assert first_fit_decreasing([], 10) == []
+    assert first_fit_decreasing([], 10) == first_fit([], 10) == []
+
+
+@given(st.lists(st.integers(1, 30) | st.integers(1, 1000), max_size=80), st.integers(1, 60) | st.integers(1, 2000))
+def test_arrival_order_is_packed_as_by_looking_at_all(lengths: list[int], cap: int) -> None:
+    assert first_fit(lengths, cap) == arrival_first_fit(lengths, cap)

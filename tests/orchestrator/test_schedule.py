@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from itertools import chain
 from random import Random
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.contracts.schedule_spec import Balance, Packer
+from orchestrator.contracts.schedule_spec import Balance, Barrier, Packer
 from orchestrator.cost_model import CostModel
 from orchestrator.geometry import StepGeometry
 from orchestrator.packing import first_fit, first_fit_decreasing
@@ -201,6 +202,101 @@ def test_small_micro_batches_stand_at_the_ends_of_a_pipeline() -> None:
     peak = sizes.index(max(sizes))
     assert sizes[: peak + 1] == sorted(sizes[: peak + 1])
     assert sizes[peak:] == sorted(sizes[peak:], reverse=True)
+
+
+@pytest.mark.parametrize("barrier", Barrier)
+@pytest.mark.parametrize(("pp", "vpp", "per_rank"), [(1, 1, 1), (2, 1, 1), (4, 2, 4)])
+def test_one_sample_on_many_ranks_leaves_dummies_to_all_others(
+    barrier: Barrier, pp: int, vpp: int, per_rank: int
+) -> None:
+    step = one_step([5], dp_size=64, barrier=barrier, pp=pp, vpp=vpp).step(0)
+    assert (step.dp_size, step.global_batch_size, step.num_microbatches) == (64, 1, per_rank)
+    assert step.num_dummies == 64 * per_rank - 1
+
+
+def test_a_pipelines_group_is_filled_where_there_are_fewer_samples_than_ranks() -> None:
+    step = one_step([3, 3, 3], dp_size=4, pp=3, vpp=2).step(0)
+    assert step.num_microbatches == 3
+    assert step.num_dummies == 9
+
+
+@pytest.mark.parametrize("loss_aggregation", LossAggregation)
+def test_a_step_of_masked_samples_is_scheduled_and_weighs_nothing(loss_aggregation: LossAggregation) -> None:
+    schedule = build_dp_schedule(
+        sample_shapes([4, 4, 4], num_loss_tokens=[0, 0, 0]),
+        [range(3)],
+        geometry=step_geometry(dp_size=2),
+        cost_model=COST_MODEL,
+        loss_aggregation=loss_aggregation,
+        constant_tokens=8,
+    )
+    assert schedule.global_batch_sizes == (3,)
+    assert schedule.certificates[0].total == 0
+
+
+def test_a_rollout_of_more_samples_than_a_micro_batch_holds_stays_in_its_step() -> None:
+    samples = sample_shapes([9] * 12, rollouts=[0] * 9 + [1] * 3)
+    schedule = build_dp_schedule(
+        samples,
+        [range(9), range(9, 12)],
+        geometry=step_geometry(dp_size=2),
+        cost_model=COST_MODEL,
+        loss_aggregation=LossAggregation.ROLLOUT_MEAN,
+    )
+    assert schedule.num_microbatches == (5, 2)
+    assert schedule.step_samples(0) == tuple(range(9))
+    assert set(schedule.certificates[0].weights) == {Fraction(1, 9)}
+
+
+@pytest.mark.parametrize("balance", Balance)
+def test_a_fixed_number_of_samples_fills_every_micro_batch(balance: Balance) -> None:
+    step = one_step([1, 900, 5, 5, 70, 2, 3, 30], dp_size=2, micro_batch_size=2, balance=balance).step(0)
+    # Where dummies are free, the rank of the long sample has fewer of them.
+    assert [len(own) for rank in step.micro_batches for own in rank if own] == [2, 2, 2, 2]
+
+
+def test_samples_that_are_counted_are_balanced_too() -> None:
+    lengths = [100, 90, 80, 70, 60, 50, 40, 30]
+    step = one_step(lengths, dp_size=2, micro_batch_size=2, balance=Balance.TOKENS).step(0)
+    assert [sum(lengths[i] for micro_batch in rank for i in micro_batch) for rank in step.micro_batches] == [260, 260]
+
+
+def test_arrival_order_keeps_neighbours_together() -> None:
+    lengths = [4, 4, 2, 9, 1, 5]
+    arrival = one_step(lengths, packer=Packer.FIRST_FIT).step(0)
+    assert set(arrival.micro_batches[0]) == {(0, 1, 2), (3, 4), (5,)}
+
+
+def test_context_parallel_ranks_share_a_micro_batch() -> None:
+    geometry = step_geometry(token_cap=10, cp=4)
+    step = scheduled([25, 15], geometry).step(0)
+    assert step.micro_batches == (((0, 1),),)
+    figures = step_figures(step, lengths=[25, 15], geometry=geometry, cost_model=COST_MODEL)
+    assert figures.sample_cost == (COST_MODEL.cost(25) / 4, COST_MODEL.cost(15) / 4)
+    assert figures.num_over_cap == 0
+
+
+@pytest.mark.parametrize("pp", [1, 2])
+def test_the_kth_micro_batches_of_all_ranks_are_alike_where_they_meet(pp: int) -> None:
+    random = Random(5)
+    lengths = [min(1000, max(1, int(random.lognormvariate(5, 0.8)))) for _ in range(400)]
+    idle = []
+    for barrier, balance in ((Barrier.MICRO_BATCH, Balance.COST), (Barrier.STEP, Balance.COST)):
+        step = one_step(lengths, dp_size=8, token_cap=1000, pp=pp, barrier=barrier, balance=balance).step(0)
+        met = step_geometry(dp_size=8, token_cap=1000, barrier=Barrier.MICRO_BATCH)
+        idle.append(step_figures(step, lengths=lengths, geometry=met, cost_model=COST_MODEL).predicted_idle_frac)
+    assert idle[0] < 0.07
+    assert idle[0] < idle[1]
+
+
+def test_an_overhead_makes_many_small_micro_batches_dear() -> None:
+    lengths = [10] + [1] * 20
+    dear = CostModel(linear=1.0, quadratic=0.0, overhead=100.0)
+    geometry = step_geometry(dp_size=2, token_cap=10)
+    step = scheduled(lengths, geometry, dear).step(0)
+    figures = step_figures(step, lengths=lengths, geometry=geometry, cost_model=dear)
+    assert figures.makespan == max(map(sum, figures.predicted_cost))
+    assert sum(map(sum, figures.predicted_cost)) == 30 + 100 * sum(map(bool, chain.from_iterable(step.micro_batches)))
 
 
 def test_an_iteration_without_steps_has_an_empty_schedule_for_every_rank() -> None:

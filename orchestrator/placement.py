@@ -56,7 +56,8 @@ def _loads(lengths: Sequence[int], cost_model: CostModel, geometry: StepGeometry
 def _balanced(step: PackedStep) -> Ranks:
     """The ranks that are done soonest, with at most `count` micro-batches in all."""
     geometry, loads = step.geometry, step.loads
-    lightest = (makespan_bound(loads.cost, geometry.dp_size) + loads.overhead) * (1 + TOLERANCE)
+    mean = (float(loads.cost.sum()) + loads.overhead * len(step.packed)) / geometry.dp_size
+    lightest = max(mean, makespan_bound(loads.cost, geometry.dp_size) + loads.overhead) * (1 + TOLERANCE)
     goal = lightest if geometry.pp == 1 else _pipeline_goal(lightest, step)
     best: Ranks = []
     least = float("inf")
@@ -79,7 +80,8 @@ def _balanced(step: PackedStep) -> Ranks:
 
 def _pipeline_goal(lightest: float, step: PackedStep) -> float:
     """What the lightest heaviest rank takes with the bubble of equal micro-batches."""
-    bubble = float(step.loads.cost.sum()) / step.count * (step.geometry.pp - 1) / step.geometry.vpp
+    mean = float(step.loads.cost.sum()) / step.count + step.loads.overhead
+    bubble = mean * (step.geometry.pp - 1) / step.geometry.vpp
     return (lightest + bubble) / step.geometry.pp * (1 + PIPELINE_TOLERANCE)
 
 

@@ -55,7 +55,7 @@ def test_the_list_changes_in_place_while_it_is_looked_at(server: LiveServer, pag
         record(server, run, [step])
         beat(server, run, step + 1)
         expect(row(page, "grows")).to_contain_text(f"{step + 1} / 120")
-        expect(row(page, "grows").get_by_role("cell").nth(4)).to_have_text(str(len(step_lengths(step))))
+        expect(row(page, "grows").get_by_role("cell").nth(5)).to_have_text(str(len(step_lengths(step))))
     expect(row(page, "grows")).to_contain_text("Running")
     expect(row(page, "grows")).to_contain_text("task: spelling")
     tell(server, run, "state", outcome="failed", reason="loss is NaN on rank 1\n\nTraceback")

@@ -9,6 +9,8 @@ export interface RunsFilter {
   text: string;
   /** Empty: any state. */
   states: readonly RunState[];
+  /** `key=value`, or `key` for any value; all must match. */
+  tags?: readonly string[];
 }
 
 const PAGE_SIZE = 100;
@@ -25,6 +27,7 @@ export function runsOptions(filter: RunsFilter) {
               limit: PAGE_SIZE,
               ...(filter.text !== "" && { text: filter.text }),
               ...(filter.states.length > 0 && { state: [...filter.states] }),
+              ...(filter.tags && filter.tags.length > 0 && { tag: [...filter.tags] }),
               ...(pageParam !== null && { cursor: pageParam }),
             },
           },

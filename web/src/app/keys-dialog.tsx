@@ -16,7 +16,8 @@ const KEYS: readonly { keys: readonly string[]; does: string }[] = [
   { keys: ["b", "o", "y"], does: "Bands, old attempts, log y" },
   { keys: ["t"], does: "Table behind the focused chart" },
   { keys: ["w"], does: "To the what-if controls" },
-  { keys: ["g r", "g n"], does: "Runs, new run" },
+  { keys: ["x", "c"], does: "Select a run, compare the selected" },
+  { keys: ["g r", "g c", "g n"], does: "Runs, compare, new run" },
   { keys: ["d"], does: "Light or dark theme" },
   { keys: ["?"], does: "All keys" },
 ];

@@ -14,7 +14,11 @@ export function Root() {
   const isSignedOut = useIsSignedOut();
   const navigate = useNavigate();
   useEffect(followSequences, []);
-  useShortcuts({ "g r": () => navigate({ to: "/" }), "g n": () => navigate({ to: "/new" }) });
+  useShortcuts({
+    "g r": () => navigate({ to: "/" }),
+    "g n": () => navigate({ to: "/new" }),
+    "g c": () => navigate({ to: "/compare" }),
+  });
   if (isSignedOut) return <SignedOut />;
   return (
     <>

@@ -1,6 +1,7 @@
 /** The pages and their addresses. View state is the search part of the URL, parsed by the feature that owns it. */
 import { createRootRoute, createRoute, createRouter, Outlet, useMatch } from "@tanstack/react-router";
 import { lazy, Suspense } from "react";
+import { parseCompareSearch } from "@/features/compare/compare-search";
 import { parseNewRunSearch } from "@/features/new-run/new-run-search";
 import { RunPage } from "@/features/run/run-page";
 import { parseRunSearch } from "@/features/run/run-search";
@@ -13,6 +14,11 @@ import { PageMissing, Root } from "./root";
 
 const NewRunPage = lazy(async () => {
   const { NewRunPage: page } = await import("@/features/new-run/new-run-page");
+  return { default: page };
+});
+
+const ComparePage = lazy(async () => {
+  const { ComparePage: page } = await import("@/features/compare/compare-page");
   return { default: page };
 });
 
@@ -31,6 +37,29 @@ const runsRoute = createRoute({
           navigate({ search: parseRunsSearch({ ...search }), replace: true, resetScroll: false })
         }
       />
+    );
+  },
+});
+
+const compareRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/compare",
+  validateSearch: parseCompareSearch,
+  component: function CompareRoute() {
+    const navigate = compareRoute.useNavigate();
+    return (
+      <Suspense>
+        <ComparePage
+          search={compareRoute.useSearch()}
+          setSearch={(patch) =>
+            navigate({
+              search: (old) => parseCompareSearch({ ...old, ...patch }),
+              replace: true,
+              resetScroll: false,
+            })
+          }
+        />
+      </Suspense>
     );
   },
 });
@@ -114,6 +143,7 @@ export const router = createRouter({
   routeTree: rootRoute.addChildren([
     runsRoute,
     newRunRoute,
+    compareRoute,
     runRoute.addChildren([overviewRoute, scheduleRoute]),
   ]),
   scrollRestoration: true,

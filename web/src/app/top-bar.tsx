@@ -19,7 +19,8 @@ type OpenDialog = "go-to" | "keys" | null;
 export function TopBar() {
   const [open, setOpen] = useState<OpenDialog>(null);
   const close = () => setOpen(null);
-  const isInRuns = useLocation({ select: (location) => location.pathname !== "/new" });
+  const path = useLocation({ select: (location) => location.pathname });
+  const isInRuns = path !== "/new" && path !== "/compare";
   useShortcuts({ "/": () => setOpen("go-to"), "?": () => setOpen("keys"), d: toggleTheme });
   return (
     <header className={styles.bar}>
@@ -32,7 +33,10 @@ export function TopBar() {
         <Link to="/" {...(isInRuns && CURRENT)}>
           Runs
         </Link>
-        <Link to="/new" {...(!isInRuns && CURRENT)}>
+        <Link to="/compare" {...(path === "/compare" && CURRENT)}>
+          Compare
+        </Link>
+        <Link to="/new" {...(path === "/new" && CURRENT)}>
           New run
         </Link>
       </nav>

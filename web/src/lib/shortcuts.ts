@@ -42,7 +42,7 @@ export function useShortcutsOn(): boolean {
 export function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   if (target.closest("dialog[open]")) return true;
-  return target.isContentEditable || target.matches("input, textarea, select");
+  return target.isContentEditable || target.matches("input:not([type=checkbox]), textarea, select");
 }
 
 /** Enter and Space on a button or link are that control's own. */

@@ -53,7 +53,7 @@ export function ChartTable({ config, group, label, onClose, className }: ChartTa
               <th scope="col">Step</th>
               {group.xKind !== "step" && <th scope="col">{group.xKind}</th>}
               {config.lines.map((line, i) => (
-                <Fragment key={line.track.name}>
+                <Fragment key={line.label}>
                   <th scope="col">{line.label}</th>
                   {isSampled[i] && <th scope="col">min</th>}
                   {isSampled[i] && <th scope="col">max</th>}
@@ -66,8 +66,8 @@ export function ChartTable({ config, group, label, onClose, className }: ChartTa
               <tr key={`${row.x} ${row.steps}`}>
                 <th scope="row">{row.steps}</th>
                 {group.xKind !== "step" && <td>{xInWords(group.xKind, row.x, now)}</td>}
-                {config.lines.map(({ track }, i) => (
-                  <Fragment key={track.name}>
+                {config.lines.map(({ track, label: name }, i) => (
+                  <Fragment key={name}>
                     <td>{formatMetric(track.name, row.readings[i]?.value)}</td>
                     {isSampled[i] && <td>{formatMetric(track.name, row.readings[i]?.low)}</td>}
                     {isSampled[i] && <td>{formatMetric(track.name, row.readings[i]?.high)}</td>}
@@ -82,21 +82,24 @@ export function ChartTable({ config, group, label, onClose, className }: ChartTa
   );
 }
 
-/** One row per point or bucket in range; lines that have a point at the same first step share it. */
+/** One row per point or bucket in range; lines that have a point at the same first step, or, of several runs, at the
+ * same x, share it. */
 function tableRows(lines: readonly PlotLine[], group: ChartGroup): Row[] {
   const { from, to } = group.range();
   const rows = new Map<number, Row>();
+  const isOfRuns = lines.some(({ series }) => series !== undefined);
   lines.forEach(({ track }, i) => {
     track.columns.x.forEach((x, at) => {
       const reading = x >= from && x <= to ? readingAt(track, at) : null;
       if (!reading) return;
-      const row = rows.get(reading.step) ?? {
+      const key = isOfRuns ? x : reading.step;
+      const row = rows.get(key) ?? {
         x,
         steps: formatRange(reading.step, reading.lastStep),
         readings: lines.map(() => null),
       };
       row.readings[i] = reading;
-      rows.set(reading.step, row);
+      rows.set(key, row);
     });
   });
   return [...rows.values()].sort((a, b) => a.x - b.x);

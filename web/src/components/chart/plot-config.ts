@@ -11,6 +11,10 @@ export interface PlotLine {
   side: Side;
   /** In sentences and tables: "loss". */
   label: string;
+  /** Place among runs that are compared: a colour and a dash of its own, and its name at its end. */
+  series?: number;
+  /** A value holds until the next point. */
+  isStepped?: boolean;
 }
 
 export interface PlotAxis {
@@ -53,5 +57,10 @@ export function isLog(config: PlotConfig, side: Side): boolean {
   return config.view.log && axisOf(config, side).canBeLog;
 }
 
+/** Whether names stand at the ends of the lines. */
+export function hasEndLabels({ lines }: PlotConfig): boolean {
+  return lines.some(({ series }) => series !== undefined);
+}
+
 /** Pixels of the frame; never measured from labels, so that nothing moves. */
-export const FRAME = { top: 8, bottom: 22, left: 44, right: 12 } as const;
+export const FRAME = { top: 8, bottom: 22, left: 44, right: 12, endLabels: 84 } as const;

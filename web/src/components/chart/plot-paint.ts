@@ -2,6 +2,7 @@
  * the live edge. Called by uPlot's hooks; in canvas pixels. */
 import uPlot from "uplot";
 import type { ChartGroup } from "./chart-group";
+import { type EndLabel, keptApart, paintNames } from "./end-labels";
 import type { MetricTrack } from "./metric-track";
 import {
   clipped,
@@ -20,7 +21,7 @@ import {
 import { axisOf, isLog, type LineKind, type PlotConfig, type PlotLine, type Side } from "./plot-config";
 import { type Column, colourOf } from "./plot-series";
 import { type Cell, lonePoints, positiveOnly } from "./series-math";
-import { chartTheme } from "./theme";
+import { chartTheme, seriesStyle } from "./theme";
 import { logLabels, valueLabels } from "./tick-labels";
 import type { Axis } from "./ticks";
 import { xLabels } from "./x-labels";
@@ -42,6 +43,8 @@ const OLD_LABEL_PX = 480;
 const X_LABEL_PX = 78;
 /** Distance of two marks: nearer ones would lie on each other. */
 const MARK_PX = 9;
+/** Distance of two names at the ends of lines. */
+const NAME_PX = 13;
 /** Marks and dots at the edge of the plot are drawn whole. */
 const BLEED_PX = 5;
 
@@ -111,14 +114,14 @@ function paintLineBand(scene: Scene, surface: Surface, line: PlotLine): void {
   const columns = log
     ? { x, low: positiveOnly(low).values, high: positiveOnly(high).values }
     : { x, low, high };
-  const colour = withAlpha(colourOf(line.kind, surface.theme), BAND[line.kind]);
+  const colour = withAlpha(colourOf(line, surface.theme), BAND[line.kind]);
   paintBand(on(scene.u, surface, line), columns, colour, line.kind === "area");
 }
 
 function paintOld({ u, config }: Scene, surface: Surface): void {
   if (config.labelsOld) paintOldFields(config, surface);
   for (const line of config.lines) {
-    const colour = withAlpha(colourOf(line.kind, surface.theme), OLD[line.kind]);
+    const colour = withAlpha(colourOf(line, surface.theme), OLD[line.kind]);
     for (const { columns } of line.track.old) {
       const values = isLog(config, line.side) ? positiveOnly(columns.value).values : columns.value;
       paintOldLine(on(u, surface, line), columns.x, values, colour, line.kind === "area");
@@ -145,6 +148,7 @@ function paintAbove(scene: Scene, surface: Surface): void {
     });
     for (const { kind, track } of config.lines) if (kind !== "floor") paintMarks(scene, surface, track);
   });
+  paintEndLabels(scene, surface);
   if (!group.isLive || group.isZoomed) return;
   for (const line of config.lines) if (line.kind !== "floor") paintLiveEdge(scene, surface, line);
 }
@@ -170,7 +174,7 @@ function paintLone({ u }: Scene, surface: Surface, line: PlotLine, series: numbe
     const value = values[i];
     const x = u.data[0][i];
     if (value == null || x === undefined) continue;
-    paintDot(surface, xOf(x), yOf(value), 3, colourOf(line.kind, surface.theme), false);
+    paintDot(surface, xOf(x), yOf(value), 3, colourOf(line, surface.theme), false);
   }
 }
 
@@ -187,7 +191,27 @@ function paintLiveEdge({ u }: Scene, surface: Surface, line: PlotLine): void {
   const last = value[value.length - 1];
   if (last === null || last === undefined) return;
   const { xOf, yOf } = on(u, surface, line);
-  paintDot(surface, xOf(x[x.length - 1] as number), yOf(last), 6, colourOf(line.kind, surface.theme), true);
+  paintDot(surface, xOf(x[x.length - 1] as number), yOf(last), 6, colourOf(line, surface.theme), true);
+}
+
+/** The names of compared runs at the ends of their lines. */
+function paintEndLabels({ u, config, group }: Scene, surface: Surface): void {
+  const { to } = group.range();
+  const names = config.lines.flatMap((line): EndLabel[] => {
+    const { x, value } = line.track.columns;
+    const last = x.findLastIndex((at, i) => at <= to && value[i] != null);
+    if (line.series === undefined || last < 0) return [];
+    const { xOf, yOf } = on(u, surface, line);
+    return [
+      {
+        text: line.label,
+        colour: seriesStyle(surface.theme, line.series).text,
+        x: xOf(x[last] as number),
+        y: yOf(value[last] as number),
+      },
+    ];
+  });
+  paintNames(surface, keptApart(names, NAME_PX * surface.ratio));
 }
 
 /** The surface with the y scale of a line. */

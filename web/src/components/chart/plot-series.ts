@@ -2,7 +2,7 @@
 import uPlot from "uplot";
 import { withAlpha } from "./paint";
 import type { LineKind, PlotLine } from "./plot-config";
-import type { ChartTheme } from "./theme";
+import { type ChartTheme, seriesStyle } from "./theme";
 
 /** A column of the plot's data: a line as it is, or smoothed. */
 export interface Column {
@@ -14,16 +14,17 @@ const FILL: Record<LineKind, number> = { line: 0, area: 0.17, floor: 0.22 };
 const WIDTH: Record<LineKind, number> = { line: 1.5, area: 1.1, floor: 0 };
 const RAW_UNDER_SMOOTH = 0.3;
 
-export function colourOf(kind: LineKind, theme: ChartTheme): string {
+export function colourOf({ kind, series }: Pick<PlotLine, "kind" | "series">, theme: ChartTheme): string {
+  if (series !== undefined) return seriesStyle(theme, series).line;
   return kind === "area" ? theme.batch : kind === "floor" ? theme.bound : theme.metric;
 }
 
 export function seriesOf({ line, smoothed }: Column, theme: ChartTheme, hasSmooth: boolean): uPlot.Series {
-  const colour = colourOf(line.kind, theme);
+  const colour = colourOf(line, theme);
   const isFaint = hasSmooth && !smoothed && line.kind === "line";
   const fill = FILL[line.kind];
   // A batch size holds from its step to the next: it is never drawn as if it slid.
-  const stepped = line.kind === "area" ? uPlot.paths.stepped?.({ align: 1 }) : undefined;
+  const stepped = line.kind === "area" || line.isStepped ? uPlot.paths.stepped?.({ align: 1 }) : undefined;
   return {
     scale: line.side,
     auto: false,
@@ -33,6 +34,7 @@ export function seriesOf({ line, smoothed }: Column, theme: ChartTheme, hasSmoot
     ...(WIDTH[line.kind] > 0 && { stroke: isFaint ? withAlpha(colour, RAW_UNDER_SMOOTH) : colour }),
     ...(fill > 0 && { fill: withAlpha(colour, fill), fillTo: (u: uPlot) => u.scales[line.side]?.min ?? 0 }),
     ...(stepped && { paths: stepped }),
+    ...(line.series !== undefined && { dash: seriesStyle(theme, line.series).dash }),
   };
 }
 

@@ -7,7 +7,7 @@
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import type { ChartGroup, GroupMember, XRange } from "./chart-group";
-import { axisOf, FRAME, isLog, type PlotConfig, type PlotLine, type Side } from "./plot-config";
+import { axisOf, FRAME, hasEndLabels, isLog, type PlotConfig, type PlotLine, type Side } from "./plot-config";
 import { paint } from "./plot-paint";
 import { plotEnds } from "./plot-scale";
 import { type Column, colourOf, dotElement, nearestMeasured, seriesOf, setCursor } from "./plot-series";
@@ -207,7 +207,7 @@ export class Plot implements GroupMember {
     return {
       ...this.size,
       pxAlign: 0,
-      padding: [FRAME.top, this.config.right ? FRAME.left : FRAME.right, FRAME.bottom, FRAME.left],
+      padding: [FRAME.top, this.rightGutter(), FRAME.bottom, FRAME.left],
       legend: { show: false },
       axes: [{ show: false }, { show: false }],
       scales: {
@@ -225,6 +225,11 @@ export class Plot implements GroupMember {
         ready: [(u) => this.listen(u)],
       },
     };
+  }
+
+  private rightGutter(): number {
+    if (hasEndLabels(this.config)) return FRAME.endLabels;
+    return this.config.right ? FRAME.left : FRAME.right;
   }
 
   private scene() {
@@ -255,7 +260,7 @@ export class Plot implements GroupMember {
         // uPlot takes "no element" for "no dot"; its types do not say so.
         show: (_, series) => (this.hasDot(series) ? dotElement() : undefined) as HTMLElement,
         stroke: () => theme.surface,
-        fill: (_, series) => colourOf(this.columns[series - 1]?.line.kind ?? "line", theme),
+        fill: (_, series) => colourOf(this.columns[series - 1]?.line ?? { kind: "line" }, theme),
       },
     };
   }

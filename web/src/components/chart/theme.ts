@@ -16,6 +16,30 @@ export interface ChartTheme {
   font: string;
   seq: string[];
   div: string[];
+  /** Of runs that are compared: lines, the ink of their names, dashes. */
+  series: string[];
+  seriesText: string[];
+  dashes: number[][];
+}
+
+const SERIES = [1, 2, 3, 4, 5, 6, 7, 8];
+
+function dashOf(token: string): number[] {
+  return token === "none" ? [] : token.split(/\s+/).map(Number);
+}
+
+/** The ninth run has the first colour and the second dash, and so on. */
+export function seriesStyle(
+  theme: ChartTheme,
+  series: number,
+): { line: string; text: string; dash: number[] } {
+  const count = SERIES.length;
+  const colour = series % count;
+  return {
+    line: theme.series[colour] ?? theme.metric,
+    text: theme.seriesText[colour] ?? theme.metric,
+    dash: theme.dashes[(series + Math.floor(series / count)) % count] ?? [],
+  };
 }
 
 let current: ChartTheme | null = null;
@@ -42,6 +66,9 @@ function read(): ChartTheme {
     font: token("font-sans"),
     seq: scale("seq"),
     div: scale("div"),
+    series: SERIES.map((n) => token(`series-${n}`)),
+    seriesText: SERIES.map((n) => token(`series-${n}-text`)),
+    dashes: SERIES.map((n) => dashOf(token(`series-${n}-dash`))),
   };
 }
 

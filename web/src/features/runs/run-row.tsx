@@ -13,11 +13,19 @@ import { classNames } from "@/lib/class-names";
 import { formatInteger } from "@/lib/numbers";
 import styles from "./run-row.module.css";
 
-export const RunRow = memo(function RunRow({ run }: { run: RunSummary }) {
+export interface RunRowProps {
+  run: RunSummary;
+  isSelected: boolean;
+  onSelect: (id: string) => void;
+  onTag: (tag: string) => void;
+}
+
+export const RunRow = memo(function RunRow({ run, isSelected, onSelect, onTag }: RunRowProps) {
   const navigate = useNavigate();
   const open = (event: MouseEvent) => {
     // A click on the name is the link's own, and a drag over text is a selection.
-    if (event.defaultPrevented || getSelection()?.isCollapsed === false) return;
+    if (event.defaultPrevented || (event.target as HTMLElement).closest("label, button")) return;
+    if (getSelection()?.isCollapsed === false) return;
     navigate({ to: "/runs/$runId", params: { runId: run.id } });
   };
   return (
@@ -26,7 +34,19 @@ export const RunRow = memo(function RunRow({ run }: { run: RunSummary }) {
       className={classNames(styles.row, run.last === null && styles.withoutSteps)}
       onClick={open}
       data-run={run.id}
+      data-selected={isSelected || undefined}
     >
+      <td className={styles.box}>
+        <label>
+          <input
+            type="checkbox"
+            checked={isSelected}
+            aria-label={`Select ${run.name}`}
+            onClick={(event) => event.stopPropagation()}
+            onChange={() => onSelect(run.id)}
+          />
+        </label>
+      </td>
       <td className={styles.state}>
         <StateBadge state={run.state} isShapeOnlyWhenNarrow />
       </td>
@@ -35,7 +55,7 @@ export const RunRow = memo(function RunRow({ run }: { run: RunSummary }) {
           <Link to="/runs/$runId" params={{ runId: run.id }} className={styles.link} title={run.name}>
             <bdi>{run.name}</bdi>
           </Link>
-          <Tags tags={run.tags} />
+          <Tags tags={run.tags} onTag={onTag} />
         </div>
       </td>
       <td className={styles.policy}>{run.batch_policy}</td>
@@ -65,13 +85,22 @@ export const RunRow = memo(function RunRow({ run }: { run: RunSummary }) {
   );
 });
 
-function Tags({ tags }: { tags: RunSummary["tags"] }) {
-  const texts = Object.entries(tags).map(([key, value]) => tagText(key, value));
-  const [first, ...others] = texts;
+/** A tag filters the list by itself. */
+function Tags({ tags, onTag }: { tags: RunSummary["tags"]; onTag: (tag: string) => void }) {
+  const [first, ...rest] = Object.entries(tags);
   if (first === undefined) return null;
+  const [key, value] = first;
+  const others = rest.map(([otherKey, otherValue]) => tagText(otherKey, otherValue));
   return (
     <span className={styles.tags}>
-      <Tag title={first}>{first}</Tag>
+      <button
+        type="button"
+        className={styles.tagButton}
+        title={`Only runs with ${tagText(key, value)}`}
+        onClick={() => onTag(`${key}=${value}`)}
+      >
+        <Tag title={tagText(key, value)}>{tagText(key, value)}</Tag>
+      </button>
       {others.length > 0 && <Tag title={others.join(", ")}>{`+${others.length}`}</Tag>}
     </span>
   );

@@ -15,7 +15,7 @@ export function RunsEmpty({ search, onClear }: { search: RunsSearch; onClear: ()
   const all = data?.pages[0];
   if (!all) return null;
   if (all.items.length === 0) return <NoRuns />;
-  const isFilter = search.q !== undefined || search.state !== "running";
+  const isFilter = search.q !== undefined || search.tags !== undefined || search.state !== "running";
   if (isFilter) return <NoMatch search={search} numHidden={countAll(all.by_state)} onClear={onClear} />;
   const last = all.items.find((run) => run.ended_at !== null);
   return <NothingRunning name={last?.name} endedAt={last?.ended_at} onClear={onClear} />;
@@ -65,6 +65,7 @@ export function filterSentence(search: RunsSearch): string {
   const parts = [
     group && `state is ${group.word.toLowerCase()}`,
     search.q !== undefined && `the name contains “${search.q}”`,
+    ...(search.tags ?? []).map((tag) => `the tag is ${tag}`),
   ].filter(Boolean);
   const sentence = parts.join(" and ");
   return `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}.`;

@@ -1,6 +1,7 @@
 /** What of the list is shown: text and one group of states. */
 import { useRef } from "react";
 import type { RunList } from "@/api/types";
+import { Button } from "@/components/button";
 import { StateShape } from "@/components/state-badge";
 import { TextField } from "@/components/text-field";
 import { formatInteger } from "@/lib/numbers";
@@ -35,9 +36,19 @@ export function RunsFilter({ search, setSearch, counts }: RunsFilterProps) {
           else field.current?.blur();
         }}
       />
+      {(search.tags ?? []).map((tag) => (
+        <Button
+          key={tag}
+          icon="cross"
+          title={`Not only runs with ${tag}`}
+          onClick={() => setSearch({ ...search, tags: search.tags?.filter((one) => one !== tag) ?? [] })}
+        >
+          <bdi>{tag}</bdi>
+        </Button>
+      ))}
       {/* biome-ignore lint/a11y/useSemanticElements: a fieldset brings a legend and a box of its own */}
       <div className={styles.chips} role="group" aria-label="State">
-        <Chip isOn={!search.state} onClick={() => setSearch({ ...(search.q && { q: search.q }) })}>
+        <Chip isOn={!search.state} onClick={() => setSearch(withoutState(search))}>
           All {counts && <b>{formatInteger(countAll(counts))}</b>}
         </Chip>
         {STATE_GROUPS.map((group) => {
@@ -54,6 +65,10 @@ export function RunsFilter({ search, setSearch, counts }: RunsFilterProps) {
       </div>
     </div>
   );
+}
+
+function withoutState({ state: _, ...rest }: RunsSearch): RunsSearch {
+  return rest;
 }
 
 function Chip({

@@ -1,4 +1,5 @@
 /** The list of runs: one row tells state, size, progress and why it waits. */
+import { useMemo, useRef } from "react";
 import { problemSentence } from "@/api/problem";
 import { Button } from "@/components/button";
 import { ButtonLink } from "@/components/button-link";
@@ -12,6 +13,7 @@ import { RunsFilter } from "./runs-filter";
 import styles from "./runs-page.module.css";
 import type { RunsSearch } from "./runs-search";
 import { RunsTable } from "./runs-table";
+import { SelectionBar } from "./selection-bar";
 import { countAll } from "./state-groups";
 import { useHeldRuns } from "./use-held-runs";
 import { type RunsQuery, useRuns } from "./use-runs";
@@ -45,22 +47,44 @@ export function RunsPage({ search, setSearch }: RunsPageProps) {
       </div>
       <RunsFilter search={search} setSearch={setSearch} counts={counts} />
       <Panel aria-label="Runs" className={styles.panel}>
-        <RunsBody query={query} search={search} onClear={() => setSearch({})} />
+        <RunsBody query={query} search={search} setSearch={setSearch} />
       </Panel>
+      {search.sel && <SelectionBar ids={search.sel} onClear={() => setSearch({ ...search, sel: [] })} />}
     </main>
   );
+}
+
+/** The same functions for as long as the page is open, so that a row renders only when it changes. */
+function rowActions(
+  latest: React.RefObject<{ search: RunsSearch; setSearch: (search: RunsSearch) => void }>,
+) {
+  return {
+    onSelect(id: string) {
+      const { search, setSearch } = latest.current;
+      const sel = search.sel ?? [];
+      setSearch({ ...search, sel: sel.includes(id) ? sel.filter((one) => one !== id) : [...sel, id] });
+    },
+    onTag(tag: string) {
+      const { search, setSearch } = latest.current;
+      setSearch({ ...search, tags: [...(search.tags ?? []), tag] });
+    },
+  };
 }
 
 interface RunsBodyProps {
   query: RunsQuery;
   search: RunsSearch;
-  onClear: () => void;
+  setSearch: (search: RunsSearch) => void;
 }
 
-function RunsBody({ query, search, onClear }: RunsBodyProps) {
+function RunsBody({ query, search, setSearch }: RunsBodyProps) {
+  const { sel = [], ...filter } = search;
   const { data, error, refetch } = query;
   const runs = data?.pages.flatMap((page) => page.items) ?? [];
-  const { shown, numHeld, release } = useHeldRuns(runs, JSON.stringify(search));
+  const { shown, numHeld, release } = useHeldRuns(runs, JSON.stringify(filter));
+  const latest = useRef({ search, setSearch });
+  latest.current = { search, setSearch };
+  const { onSelect, onTag } = useMemo(() => rowActions(latest), []);
   if (!data) {
     if (!error) return <LoadingBars rows={LOADING_ROWS} onRetry={refetch} />;
     const detail = problemSentence(error);
@@ -68,7 +92,8 @@ function RunsBody({ query, search, onClear }: RunsBodyProps) {
       <ProblemPanel title="The runs did not load" detail={detail} onRetry={refetch} retryAfterS={RETRY_S} />
     );
   }
-  if (runs.length === 0) return <RunsEmpty search={search} onClear={onClear} />;
+  if (runs.length === 0)
+    return <RunsEmpty search={filter} onClear={() => setSearch(sel.length > 0 ? { sel } : {})} />;
   return (
     <>
       {numHeld > 0 && (
@@ -76,7 +101,7 @@ function RunsBody({ query, search, onClear }: RunsBodyProps) {
           {formatCount(numHeld, "new run")}
         </Button>
       )}
-      <RunsTable runs={shown} />
+      <RunsTable runs={shown} selected={sel} onSelect={onSelect} onTag={onTag} />
       {query.hasNextPage && (
         <div className={styles.more}>
           <Button variant="ghost" disabled={query.isFetchingNextPage} onClick={() => query.fetchNextPage()}>

@@ -6,11 +6,27 @@ export interface RunsSearch {
   q?: string;
   /** Key of a state group. */
   state?: string;
+  /** `key=value`, or `key` for any value; all must match. */
+  tags?: string[];
+  /** Runs that are selected to be compared. */
+  sel?: string[];
 }
 
 export function parseRunsSearch(raw: Record<string, unknown>): RunsSearch {
   const group = typeof raw.state === "string" ? groupByKey(raw.state) : undefined;
   // The router reads `?q=17` as a number.
   const q = typeof raw.q === "string" || typeof raw.q === "number" ? String(raw.q) : "";
-  return { ...(q !== "" && { q }), ...(group && { state: group.key }) };
+  const [tags, sel] = [texts(raw.tags), texts(raw.sel)];
+  return {
+    ...(q !== "" && { q }),
+    ...(group && { state: group.key }),
+    ...(tags.length > 0 && { tags }),
+    ...(sel.length > 0 && { sel }),
+  };
+}
+
+/** Each once, in their order. */
+function texts(value: unknown): string[] {
+  if (!Array.isArray(value)) return [];
+  return [...new Set(value.filter((one): one is string => typeof one === "string" && one !== ""))];
 }

@@ -9,10 +9,17 @@ function leave(): void {
   if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
 }
 
-export function RunsTable({ runs }: { runs: readonly RunSummary[] }) {
+export interface RunsTableProps {
+  runs: readonly RunSummary[];
+  selected: readonly string[];
+  onSelect: (id: string) => void;
+  onTag: (tag: string) => void;
+}
+
+export function RunsTable({ runs, selected, onSelect, onTag }: RunsTableProps) {
   const body = useRef<HTMLTableSectionElement>(null);
   const move = (by: 1 | -1) => {
-    const links = [...(body.current?.querySelectorAll<HTMLAnchorElement>("td a") ?? [])];
+    const links = [...(body.current?.querySelectorAll<HTMLAnchorElement>("td a[href]") ?? [])];
     const at = links.indexOf(document.activeElement as HTMLAnchorElement);
     const next = at === -1 ? (by === 1 ? 0 : links.length - 1) : at + by;
     links[next]?.focus();
@@ -20,12 +27,19 @@ export function RunsTable({ runs }: { runs: readonly RunSummary[] }) {
   useShortcuts({
     j: () => move(1),
     k: () => move(-1),
+    x: () => {
+      const id = document.activeElement?.closest<HTMLElement>("[data-run]")?.dataset.run;
+      if (id) onSelect(id);
+    },
     Escape: leave,
   });
   return (
     <table className={styles.table}>
       <thead>
         <tr>
+          <th scope="col" className={styles.box}>
+            <span className="sr-only">Selected</span>
+          </th>
           <th scope="col" className={styles.state}>
             State
           </th>
@@ -61,7 +75,13 @@ export function RunsTable({ runs }: { runs: readonly RunSummary[] }) {
       </thead>
       <tbody ref={body}>
         {runs.map((run) => (
-          <RunRow key={run.id} run={run} />
+          <RunRow
+            key={run.id}
+            run={run}
+            isSelected={selected.includes(run.id)}
+            onSelect={onSelect}
+            onTag={onTag}
+          />
         ))}
       </tbody>
     </table>

@@ -8,7 +8,11 @@ import { groupByKey } from "./state-groups";
 export function useRuns(search: RunsSearch) {
   const text = useDebounced(search.q ?? "");
   return useInfiniteQuery({
-    ...runsOptions({ text, states: groupByKey(search.state)?.states ?? [] }),
+    ...runsOptions({
+      text,
+      states: groupByKey(search.state)?.states ?? [],
+      ...(search.tags && { tags: search.tags }),
+    }),
     // The list of the old filter stays until the new one is there.
     placeholderData: (old) => old,
   });

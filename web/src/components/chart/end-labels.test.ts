@@ -1,0 +1,19 @@
+import { expect, test } from "vitest";
+import { keptApart } from "./end-labels";
+
+function at(...ys: number[]) {
+  return ys.map((y, i) => ({ text: `${i}`, colour: "", x: 0, y }));
+}
+
+test("labels with room stay where they are", () => {
+  expect(keptApart(at(10, 40), 13).map(({ y }) => y)).toEqual([10, 40]);
+});
+
+test("labels that would touch part about their middle, in order", () => {
+  const apart = keptApart(at(21, 20, 20), 13);
+  expect(apart.map(({ text }) => text)).toEqual(["1", "2", "0"]);
+  const ys = apart.map(({ y }) => y);
+  expect((ys[1] ?? 0) - (ys[0] ?? 0)).toBeGreaterThanOrEqual(13);
+  expect((ys[2] ?? 0) - (ys[1] ?? 0)).toBeGreaterThanOrEqual(13);
+  expect(ys.reduce((sum, y) => sum + y, 0)).toBeCloseTo(61);
+});

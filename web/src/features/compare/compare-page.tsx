@@ -1,0 +1,190 @@
+/** Up to twenty runs over one another, aligned by any x, with the differences of their specs beside. */
+import { useQueries } from "@tanstack/react-query";
+import { useMemo, useState } from "react";
+import { catalogueOptions } from "@/api/history";
+import { problemSentence } from "@/api/problem";
+import { Banner } from "@/components/banner";
+import { Button, Toggle } from "@/components/button";
+import { ButtonLink } from "@/components/button-link";
+import type { XRange } from "@/components/chart/chart-group";
+import { EmptyState } from "@/components/empty-state";
+import { LoadingBars } from "@/components/loading-bars";
+import { Segmented } from "@/components/segmented";
+import { TextField } from "@/components/text-field";
+import { formatCount } from "@/lib/numbers";
+import { usePageTitle } from "@/lib/use-page-title";
+import styles from "./compare.module.css";
+import { ComparePanel } from "./compare-panel";
+import { type CompareSearch, type CompareSearchPatch, DEFAULT_METRICS, X_AXES } from "./compare-search";
+import { RunsPanel } from "./runs-panel";
+import { Tables } from "./tables";
+import { useCompared } from "./use-compared";
+
+export interface ComparePageProps {
+  search: CompareSearch;
+  /** Merges into the URL without a new history entry; `undefined` removes a key. */
+  setSearch: (patch: CompareSearchPatch) => void;
+}
+
+const X_OPTIONS = X_AXES.map((value) => ({ value, label: value[0]?.toUpperCase() + value.slice(1) }));
+const LOADING_ROWS = 10;
+
+export function ComparePage({ search, setSearch }: ComparePageProps) {
+  usePageTitle("Compare");
+  const ids = search.runs ?? [];
+  const isEmpty = ids.length === 0;
+  return (
+    <main className={styles.page}>
+      <div className={styles.head}>
+        <h1>Compare</h1>
+        <span className={styles.note}>{isEmpty ? "" : formatCount(ids.length, "run")}</span>
+        <ButtonLink to="/" search={{ sel: ids }} icon="plus" className={styles.add}>
+          Add run
+        </ButtonLink>
+      </div>
+      {isEmpty ? (
+        <div className={styles.nothing}>
+          <EmptyState title="Nothing to compare" actions={<ButtonLink to="/">All runs</ButtonLink>}>
+            Select runs in the list, by their boxes or with x, then compare them with c.
+          </EmptyState>
+        </div>
+      ) : (
+        <Comparison ids={ids} search={search} setSearch={setSearch} />
+      )}
+    </main>
+  );
+}
+
+function Comparison({ ids, search, setSearch }: ComparePageProps & { ids: string[] }) {
+  const { from, to, hidden = [], metrics = DEFAULT_METRICS } = search;
+  const range = useMemo(
+    (): XRange | null => (from === undefined || to === undefined ? null : { from, to }),
+    [from, to],
+  );
+  const { runs, group, isLoading, errors } = useCompared(ids, search.x ?? "step", range);
+  const { log = false, bands = false, smooth: smoothing = 0 } = search;
+  const view = useMemo(() => ({ log, bands, old: false, smoothing }), [log, bands, smoothing]);
+  const shown = runs.filter(({ id }) => !hidden.includes(id));
+  const without = (list: readonly string[], one: string) => list.filter((other) => other !== one);
+  const onZoom = (zoom: XRange | null) => setSearch({ from: zoom?.from, to: zoom?.to });
+  return (
+    <>
+      {errors.map(({ id, error }) => (
+        <Banner
+          key={id}
+          kind="error"
+          actions={<Button onClick={() => setSearch({ runs: without(ids, id) })}>Leave it out</Button>}
+        >
+          {problemSentence(error)}
+        </Banner>
+      ))}
+      <Toolbar search={search} setSearch={setSearch} ids={ids} metrics={metrics} />
+      {isLoading && runs.length === 0 ? (
+        <div className={styles.nothing}>
+          <LoadingBars rows={LOADING_ROWS} />
+        </div>
+      ) : (
+        <>
+          <div className={styles.columns}>
+            <RunsPanel
+              runs={runs}
+              hidden={hidden}
+              group={group}
+              onToggle={(id) =>
+                setSearch({ hidden: hidden.includes(id) ? without(hidden, id) : [...hidden, id] })
+              }
+              onRemove={(id) => setSearch({ runs: without(ids, id) })}
+            />
+            <div className={styles.charts}>
+              {metrics.map((name) => (
+                <ComparePanel
+                  key={name}
+                  name={name}
+                  runs={shown}
+                  group={group}
+                  view={view}
+                  onZoom={onZoom}
+                  onRemove={() => setSearch({ metrics: without(metrics, name) })}
+                />
+              ))}
+            </div>
+          </div>
+          <Tables
+            runs={shown}
+            showsAll={search.all === true}
+            setShowsAll={(all) => setSearch({ all: all || undefined })}
+          />
+        </>
+      )}
+    </>
+  );
+}
+
+interface ToolbarProps extends ComparePageProps {
+  ids: readonly string[];
+  metrics: readonly string[];
+}
+
+function Toolbar({ search, setSearch, ids, metrics }: ToolbarProps) {
+  return (
+    <div className={styles.bar} role="toolbar" aria-label="How the charts are drawn">
+      <span className={styles.label}>x axis</span>
+      <Segmented
+        label="x axis"
+        options={X_OPTIONS}
+        value={search.x ?? "step"}
+        onChange={(x) => setSearch({ x, from: undefined, to: undefined })}
+      />
+      <Toggle isOn={search.log === true} onClick={() => setSearch({ log: !search.log })}>
+        Log y
+      </Toggle>
+      <Toggle isOn={search.bands === true} onClick={() => setSearch({ bands: !search.bands })}>
+        Bands
+      </Toggle>
+      {search.from !== undefined && (
+        <Button variant="ghost" onClick={() => setSearch({ from: undefined, to: undefined })}>
+          Show all
+        </Button>
+      )}
+      <MetricAdder ids={ids} metrics={metrics} onAdd={(name) => setSearch({ metrics: [...metrics, name] })} />
+    </div>
+  );
+}
+
+interface MetricAdderProps {
+  ids: readonly string[];
+  metrics: readonly string[];
+  onAdd: (name: string) => void;
+}
+
+/** Offers what any of the runs measured and the page does not show. */
+function MetricAdder({ ids, metrics, onAdd }: MetricAdderProps) {
+  const [text, setText] = useState("");
+  const catalogues = useQueries({ queries: ids.map((id) => catalogueOptions(id)) });
+  const known = new Set(catalogues.flatMap(({ data }) => data?.items.map(({ name }) => name) ?? []));
+  const offered = [...known].filter((name) => !metrics.includes(name)).sort();
+  const change = (next: string) => {
+    // A name that was picked, or typed to its end.
+    if (offered.includes(next)) {
+      onAdd(next);
+      setText("");
+    } else setText(next);
+  };
+  return (
+    <span className={styles.adder}>
+      <TextField
+        label="Add a metric"
+        icon="search"
+        placeholder="Add a metric"
+        value={text}
+        onChange={change}
+        list="compare-metrics"
+      />
+      <datalist id="compare-metrics">
+        {offered.map((name) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+    </span>
+  );
+}

@@ -1,0 +1,145 @@
+/** Under the charts: where the specs differ, and what came out. */
+import { useSyncExternalStore } from "react";
+import { Toggle } from "@/components/button";
+import { BATCH_SIZE } from "@/components/chart/metric-names";
+import { readingNear } from "@/components/chart/readings";
+import { RunDuration } from "@/components/run-standing";
+import { formatInteger, formatMetric, MISSING } from "@/lib/numbers";
+import styles from "./compare.module.css";
+import { useSeriesInk } from "./series-key";
+import { specTable } from "./spec-table";
+import { COMPARE_POINTS, type ComparedRun } from "./use-compared";
+
+interface TablesProps {
+  runs: readonly ComparedRun[];
+  showsAll: boolean;
+  setShowsAll: (showsAll: boolean) => void;
+}
+
+export function Tables({ runs, showsAll, setShowsAll }: TablesProps) {
+  return (
+    <div className={styles.tables}>
+      <Differences runs={runs} showsAll={showsAll} setShowsAll={setShowsAll} />
+      <Outcome runs={runs} />
+    </div>
+  );
+}
+
+function Differences({ runs, showsAll, setShowsAll }: TablesProps) {
+  const specs = runs.map(({ run }) => run.spec);
+  const { rows, numFields, numDifferent } = specTable(specs, showsAll);
+  return (
+    <section className={styles.panel} aria-labelledby="differences">
+      <div className={styles.panelHead}>
+        <h2 id="differences">Config differences</h2>
+        <span className={styles.note}>
+          {formatInteger(numDifferent)} of {formatInteger(numFields)} fields, against the first run
+        </span>
+        <Toggle isOn={!showsAll} onClick={() => setShowsAll(!showsAll)}>
+          Differences only
+        </Toggle>
+      </div>
+      <Scrolled label="Config differences">
+        <table className={styles.table}>
+          <Head runs={runs} first="Field" />
+          <tbody>
+            {rows.map(({ path, values, isSame }) => (
+              <tr key={path}>
+                <th scope="row">{path}</th>
+                {values.map((value, i) => (
+                  // biome-ignore lint/suspicious/noArrayIndexKey: a column is its index
+                  <td key={i} data-same={(i > 0 && isSame[i]) || undefined}>
+                    <bdi>{value || MISSING}</bdi>
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Scrolled>
+      {rows.length === 0 && <p className={styles.none}>The specs are equal but for their names.</p>}
+    </section>
+  );
+}
+
+function Outcome({ runs }: { runs: readonly ComparedRun[] }) {
+  const rows: [string, (run: ComparedRun) => React.ReactNode][] = [
+    ["State", ({ run }) => run.state],
+    ["Steps", ({ run }) => formatInteger(run.num_steps)],
+    ["Samples", (run) => <SamplesTrained run={run} />],
+    ["Reward, last", ({ run }) => formatMetric("reward", run.last?.reward)],
+    ["Loss, last", ({ run }) => formatMetric("loss", run.last?.loss)],
+    ["Batch size, last", ({ run }) => formatMetric(BATCH_SIZE, run.last?.global_batch_size)],
+    ["Tokens/s, last", ({ run }) => formatMetric("tokens_per_s", run.last?.tokens_per_s)],
+    ["Duration", ({ run }) => <RunDuration run={run} />],
+  ];
+  return (
+    <section className={styles.panel} aria-labelledby="outcome">
+      <div className={styles.panelHead}>
+        <h2 id="outcome">Outcome</h2>
+      </div>
+      <Scrolled label="Outcome">
+        <table className={styles.table}>
+          <Head runs={runs} first="Measure" />
+          <tbody>
+            {rows.map(([label, value]) => (
+              <tr key={label}>
+                <th scope="row">{label}</th>
+                {runs.map((run) => (
+                  <td key={run.id}>{value(run)}</td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Scrolled>
+    </section>
+  );
+}
+
+/** On a sampled history the sum of the means over their buckets: exact, since every bucket knows its steps. */
+function SamplesTrained({ run }: { run: ComparedRun }) {
+  const track = run.history.want(BATCH_SIZE, COMPARE_POINTS);
+  return useSyncExternalStore(
+    (listener) => track.onChange(listener),
+    () => {
+      if (readingNear(track, null) === null) return MISSING;
+      const { value, step, lastStep } = track.columns;
+      const total = value.reduce<number>(
+        (sum, size, i) => sum + (size ?? 0) * ((lastStep[i] ?? 0) - (step[i] ?? 0) + 1),
+        0,
+      );
+      return formatInteger(Math.round(total));
+    },
+  );
+}
+
+function Head({ runs, first }: { runs: readonly ComparedRun[]; first: string }) {
+  return (
+    <thead>
+      <tr>
+        <th scope="col">{first}</th>
+        {runs.map((run) => (
+          <RunHeading key={run.id} run={run} />
+        ))}
+      </tr>
+    </thead>
+  );
+}
+
+function RunHeading({ run }: { run: ComparedRun }) {
+  return (
+    <th scope="col" style={{ color: useSeriesInk(run.series) }} title={run.run.name}>
+      <bdi>{run.label}</bdi>
+    </th>
+  );
+}
+
+function Scrolled({ label, children }: { label: string; children: React.ReactNode }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+    <section className={styles.scroll} tabIndex={0} aria-label={`${label}, table`}>
+      {children}
+    </section>
+  );
+}

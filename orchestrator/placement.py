@@ -62,7 +62,7 @@ def _balanced(step: PackedStep) -> Ranks:
     best: Ranks = []
     least = float("inf")
     for ranks in candidates(step):
-        Refinement(
+        heaviest = Refinement(
             ranks,
             loads=loads,
             cap=geometry.cap,
@@ -70,7 +70,7 @@ def _balanced(step: PackedStep) -> Ranks:
             equal_counts=not geometry.skips_dummies,
             moves_samples=step.moves_samples,
         ).run(lightest)
-        makespan = _makespan(ranks, loads, geometry)
+        makespan = heaviest if geometry.pp == 1 else _pipeline_makespan(ranks, loads, geometry)
         if makespan < least:
             best, least = ranks, makespan
         if least <= goal:
@@ -85,10 +85,9 @@ def _pipeline_goal(lightest: float, step: PackedStep) -> float:
     return (lightest + bubble) / step.geometry.pp * (1 + PIPELINE_TOLERANCE)
 
 
-def _makespan(ranks: Ranks, loads: SampleLoads, geometry: StepGeometry) -> float:
-    dummy_cost = 0.0 if geometry.skips_dummies else loads.overhead
+def _pipeline_makespan(ranks: Ranks, loads: SampleLoads, geometry: StepGeometry) -> float:
     count = aligned_count(max(map(len, ranks)), dp_size=1, count_multiple=geometry.count_multiple)
-    cost = np.full((len(ranks), count), dummy_cost)
+    cost = np.full((len(ranks), count), loads.overhead)  # a dummy's
     for rank, micro_batches in enumerate(ranks):
         for k, micro_batch in enumerate(ordered(micro_batches, count, geometry.order)):
             if micro_batch is not None:

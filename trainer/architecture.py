@@ -7,8 +7,8 @@ engine gets the same config.json through `hf_config`.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Self
@@ -20,19 +20,15 @@ class Family(StrEnum):
     """A decoder whose layers Megatron's local spec can express."""
 
     QWEN3 = "qwen3"
-    """RMSNorm on queries and keys, no bias."""
+    """RMSNorm on queries and keys; biases in attention where config.json says so."""
     QWEN2 = "qwen2"
-    """Bias on queries, keys and values."""
+    """Biases on queries, keys and values, always."""
     LLAMA = "llama"
-    """Neither."""
+    """Biases in attention and in the feed-forward where config.json says so."""
 
     @property
     def has_qk_norm(self) -> bool:
         return self is Family.QWEN3
-
-    @property
-    def has_qkv_bias(self) -> bool:
-        return self is Family.QWEN2
 
 
 FAMILIES = {
@@ -40,6 +36,9 @@ FAMILIES = {
     "Qwen2ForCausalLM": Family.QWEN2,
     "LlamaForCausalLM": Family.LLAMA,
 }
+
+ROPE_TYPES = ("default", "linear", "llama3", "yarn")
+"""Scalings of RoPE whose frequencies do not depend on the sequence; the others change within a sample as it grows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +57,20 @@ class Architecture:
     rms_norm_eps: float
     rope_theta: float
     tied_embeddings: bool
+    attention_bias: bool = False
+    """Biases on queries, keys, values and the attention's output. Qwen2's on all but the output are apart from it."""
+    mlp_bias: bool = False
+    """Biases in the feed-forward."""
+    rope_scaling: Mapping[str, Any] = field(default_factory=dict)
+    """config.json's rope_parameters without rope_theta: `rope_type` and what goes with it; empty for plain RoPE."""
+
+    @property
+    def rope_type(self) -> str:
+        return str(self.rope_scaling.get("rope_type", "default"))
+
+    @property
+    def has_qkv_bias(self) -> bool:
+        return self.attention_bias or self.family is Family.QWEN2
 
     @property
     def heads_per_group(self) -> int:
@@ -91,6 +104,9 @@ class Architecture:
             rms_norm_eps=float(config.get("rms_norm_eps", 1e-6)),
             rope_theta=float(_rope(config).get("rope_theta", config.get("rope_theta", 10_000.0))),
             tied_embeddings=bool(config.get("tie_word_embeddings", False)),
+            attention_bias=bool(config.get("attention_bias")) and family is not Family.QWEN2,
+            mlp_bias=bool(config.get("mlp_bias")) and family is Family.LLAMA,
+            rope_scaling=_rope_scaling(config),
         )
 
     @classmethod
@@ -124,11 +140,12 @@ class Architecture:
             "vocab_size": self.vocab_size,
             "max_position_embeddings": self.max_position_embeddings,
             "rms_norm_eps": self.rms_norm_eps,
-            "rope_parameters": {"rope_type": "default", "rope_theta": self.rope_theta},
+            "rope_parameters": {"rope_type": self.rope_type, "rope_theta": self.rope_theta, **self.rope_scaling},
             # Older engines read the flat field, newer ones rope_parameters.
             "rope_theta": self.rope_theta,
             "tie_word_embeddings": self.tied_embeddings,
-            "attention_bias": False,
+            "attention_bias": self.attention_bias,
+            **({"mlp_bias": self.mlp_bias} if self.family is Family.LLAMA else {}),
             "hidden_act": "silu",
             "initializer_range": 0.02,
             "dtype": "float32",
@@ -159,10 +176,14 @@ class Architecture:
             "mlp.up_proj.weight": (ffn, hidden),
             "mlp.down_proj.weight": (hidden, ffn),
         }
-        if self.family.has_qkv_bias:
+        if self.has_qkv_bias:
             shapes |= {
                 f"self_attn.{name}_proj.bias": (size,) for name, size in zip("qkv", (queries, keys, keys), strict=True)
             }
+        if self.attention_bias:
+            shapes["self_attn.o_proj.bias"] = (hidden,)
+        if self.mlp_bias:
+            shapes |= {"mlp.gate_proj.bias": (ffn,), "mlp.up_proj.bias": (ffn,), "mlp.down_proj.bias": (hidden,)}
         if self.family.has_qk_norm:
             shapes |= {f"self_attn.{name}_norm.weight": (self.head_dim,) for name in "qk"}
         return shapes
@@ -183,8 +204,12 @@ def _read_config(spec: HuggingFaceModelSpec) -> dict[str, Any]:
     path = Path(spec.path) / "config.json"
     if not path.is_file():
         raise ValueError(f"model.path={spec.path!r} has no config.json")
-    config = json.loads(path.read_text())
-    assert isinstance(config, dict)
+    try:
+        config = json.loads(path.read_text())
+    except ValueError as error:
+        raise ValueError(f"model.path={spec.path!r}: config.json is not JSON: {error}") from error
+    if not isinstance(config, dict):
+        raise ValueError(f"model.path={spec.path!r}: config.json holds a {type(config).__name__}, not an object")
     return config
 
 
@@ -199,15 +224,36 @@ def _rope(config: Mapping[str, Any]) -> Mapping[str, Any]:
     return config.get("rope_parameters") or config.get("rope_scaling") or {}
 
 
+def _rope_scaling(config: Mapping[str, Any]) -> dict[str, Any]:
+    scaling = {name: value for name, value in _rope(config).items() if name not in ("rope_theta", "type")}
+    # Older files call the type "type".
+    rope_type = scaling.get("rope_type") or _rope(config).get("type", "default")
+    return {} if rope_type == "default" else {**scaling, "rope_type": rope_type}
+
+
 def _refuse_unsupported(config: Mapping[str, Any], family: Family) -> None:
-    rope_type = _rope(config).get("rope_type", "default")
-    if rope_type != "default":
-        raise ValueError(f"config.json: rope_type={rope_type!r} is not supported; only 'default' is")
-    if config.get("use_sliding_window"):
-        raise ValueError("config.json: use_sliding_window=true is not supported")
+    problems = "; ".join(_unsupported(config, family))
+    if problems:
+        raise ValueError(f"config.json: {problems}")
+
+
+def _unsupported(config: Mapping[str, Any], family: Family) -> Iterator[str]:
+    missing = [name for name in _NEEDED if config.get(name) is None]
+    if missing:
+        yield f"{', '.join(missing)} missing"
+    rope_type = _rope_scaling(config).get("rope_type", "default")
+    if rope_type not in ROPE_TYPES:
+        yield f"rope_type={rope_type!r} is not supported; supported are {list(ROPE_TYPES)}"
+    if _rope(config).get("partial_rotary_factor", 1.0) != 1.0:
+        yield f"partial_rotary_factor={_rope(config)['partial_rotary_factor']} is not supported; only 1.0 is"
+    if config.get("use_sliding_window") or "sliding_attention" in (config.get("layer_types") or ()):
+        yield "sliding-window attention (use_sliding_window, layer_types) is not supported"
     if config.get("hidden_act", "silu") != "silu":
-        raise ValueError(f"config.json: hidden_act={config['hidden_act']!r} is not supported; only 'silu' is")
-    if config.get("attention_bias") and not family.has_qkv_bias:
-        raise ValueError(f"config.json: attention_bias=true is not supported for {family}")
-    if config.get("mlp_bias"):
-        raise ValueError("config.json: mlp_bias=true is not supported")
+        yield f"hidden_act={config['hidden_act']!r} is not supported; only 'silu' is"
+    if config.get("mlp_bias") and family is not Family.LLAMA:
+        yield f"mlp_bias=true is not supported for {family}"
+    if config.get("quantization_config"):
+        yield "quantization_config is not supported; give unquantized weights"
+
+
+_NEEDED = ("num_hidden_layers", "hidden_size", "num_attention_heads", "intermediate_size", "vocab_size")

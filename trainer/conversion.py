@@ -158,8 +158,14 @@ def _layer_tensors(architecture: Architecture, ours: str, theirs: str) -> Iterat
         ),
         (f"{ours}.mlp.linear_fc2.weight", (f"{theirs}.mlp.down_proj.weight",), Split(1)),
     ]
-    if architecture.family.has_qkv_bias:
+    if architecture.has_qkv_bias:
         rows.append((f"{attention}.linear_qkv.bias", _qkv_names(hf_attention, "bias"), qkv))
+    if architecture.attention_bias:
+        rows.append((f"{attention}.linear_proj.bias", (f"{hf_attention}.o_proj.bias",), Replicated()))
+    if architecture.mlp_bias:
+        up = (f"{theirs}.mlp.gate_proj.bias", f"{theirs}.mlp.up_proj.bias")
+        rows.append((f"{ours}.mlp.linear_fc1.bias", up, GateUp()))
+        rows.append((f"{ours}.mlp.linear_fc2.bias", (f"{theirs}.mlp.down_proj.bias",), Replicated()))
     if architecture.family.has_qk_norm:
         for letter in "qk":
             norm = f"{hf_attention}.{letter}_norm.weight"

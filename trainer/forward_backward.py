@@ -4,19 +4,21 @@
 then `loss_function` on its output. A micro-batch without samples is a dummy: without a pipeline it is skipped at no
 cost, with one it runs as a single token without loss, so that all stages go through the same number of micro-batches.
 
-Legend: N loss tokens of a micro-batch, V vocabulary columns of this rank.
+Legend: N loss tokens of a micro-batch, n those whose logits are on this context-parallel rank, V vocabulary columns of
+this rank.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import tee
 from typing import Any
 
 import torch
 from megatron.core import parallel_state
-from megatron.core.distributed import DistributedDataParallel
 from megatron.core.pipeline_parallel import get_forward_backward_func
+from megatron.core.pipeline_parallel.schedules import get_schedule_table
 from torch import Tensor
 
 from trainer.contracts.loss_spec import LossSpec
@@ -24,15 +26,16 @@ from trainer.contracts.metric import Metric, Reduction, mean, merge_metrics
 from trainer.log_probs import vocab_parallel_log_probs
 from trainer.losses.table import logit_temperature, token_loss
 from trainer.losses.token_batch import TokenBatch, TokenMetric, reduce_metrics, token_mean
-from trainer.micro_batch import MicroBatch, dummy_micro_batch, to_micro_batch
+from trainer.micro_batch import MicroBatch, RankPlace, dummy_micro_batch, to_micro_batch
 from trainer.micro_batch_timer import MicroBatchTimer
+from trainer.model import ModelChunks
 from trainer.shard import SampleArrays, needed_arrays
 
 LossAndMetrics = tuple[Tensor, dict[str, Metric]]
 
 
 def forward_backward(
-    model: DistributedDataParallel,
+    model: ModelChunks,
     micro_batches: Sequence[SampleArrays | None],
     *,
     loss: LossSpec,
@@ -41,15 +44,19 @@ def forward_backward(
     timer: MicroBatchTimer,
     device: torch.device,
 ) -> tuple[dict[str, Metric], tuple[float, ...]]:
-    """Leave the step's gradient in the model, summed over all data-parallel ranks.
+    """Leave the step's gradient in the model, summed over all data- and context-parallel ranks.
 
+    model: this rank's chunks.
     micro_batches: this rank's; None for a dummy.
     timer: a fresh one; it can be asked meanwhile how far the step has come.
 
     Returns this rank's metrics, and seconds by micro-batch, 0 where a dummy was skipped.
     """
-    model.zero_grad_buffer()
-    model.config.timers = timer
+    for chunk in model:
+        chunk.zero_grad_buffer()
+    model[0].config.timers = timer
+    if len(model) > 1:
+        timer.micro_batch_of_pass = _micro_batch_of_pass(model, len(micro_batches))
     apply_loss = partial(
         loss_function,
         loss=loss,
@@ -60,13 +67,13 @@ def forward_backward(
     metrics = run_schedule(
         model, micro_batches, apply=apply_loss, arrays=needed_arrays(loss), forward_only=False, device=device
     )
-    skipped = [samples is None and _skips_dummies() for samples in micro_batches]
+    skipped = [samples is None and _skips_dummies(model) for samples in micro_batches]
     seconds = tuple(0.0 if skip else s for skip, s in zip(skipped, timer.micro_batch_s(), strict=True))
     return merge_metrics(metrics), seconds
 
 
 def run_schedule(
-    model: DistributedDataParallel,
+    model: ModelChunks,
     micro_batches: Sequence[SampleArrays | None],
     *,
     apply: Callable[..., tuple[Tensor, Any]],
@@ -76,15 +83,15 @@ def run_schedule(
 ) -> list[Any]:
     """Run the micro-batches through Megatron's pipeline schedule.
 
-    apply: from the logits [1, N, V] and the `micro_batch` to a loss and something to keep, on the last stage.
+    apply: from the logits [1, n, V] and the `micro_batch` to a loss and something to keep, on the last stage.
     arrays: names of what it reads of rollouts.
 
     Returns what was kept of each micro-batch, an empty dictionary for a skipped dummy; on earlier stages nothing.
     """
     kept: list[Any] = get_forward_backward_func()(
         forward_step_func=partial(_forward_step, apply=apply, device=device),
-        data_iterator=_to_device(micro_batches, device, arrays=arrays),
-        model=[model],
+        data_iterator=_iterators(model, micro_batches, device, arrays=arrays),
+        model=list(model),
         num_microbatches=len(micro_batches),
         # Stages tell each other the true shapes (variable_seq_lengths).
         seq_length=1,
@@ -105,21 +112,24 @@ def loss_function(
 ) -> LossAndMetrics:
     """The micro-batch's share of the step's loss, as Megatron's schedule wants it, and its metrics.
 
-    logits: [1, N, V].
+    logits: [1, n, V].
 
-    Megatron divides the loss by num_microbatches in its schedule and the gradient by the data-parallel size in its DDP;
-    both are multiplied in before, so that nothing but 1/step_global_batch_size is left.
+    Megatron divides the loss by num_microbatches and multiplies it by the context-parallel size in its schedule, and
+    divides the gradient by data- and context-parallel size in its DDP: what is left of that is multiplied in before, so
+    that nothing but 1/step_global_batch_size remains. Every context-parallel rank computes the whole loss, each with
+    the gradient of its own tokens.
     """
-    log_probs, entropy = vocab_parallel_log_probs(
+    of_rank = vocab_parallel_log_probs(
         logits[0],
         micro_batch.target_ids,
         vocab_size=vocab_size,
         temperature=logit_temperature(loss),
         group=parallel_state.get_tensor_model_parallel_group(),
     )
+    log_probs, entropy = micro_batch.of_all_ranks(torch.stack(of_rank))  # [N] each
     result = token_loss(loss, _token_batch(micro_batch, log_probs, entropy))
     weighted = result.losses * micro_batch.loss_scales  # [N]
-    cancelled_by_megatron = num_microbatches * parallel_state.get_data_parallel_world_size(with_context_parallel=True)
+    cancelled_by_megatron = num_microbatches * parallel_state.get_data_parallel_world_size()
     share = weighted.sum() / step_global_batch_size * cancelled_by_megatron
     parts = {name: part * micro_batch.loss_scales for name, part in result.parts.items()} | {"train/loss": weighted}
     sums = {name: TokenMetric(reduction=Reduction.SUM, values=part) for name, part in parts.items()}
@@ -167,19 +177,46 @@ def _no_loss(output: Tensor) -> LossAndMetrics:
     return output, {}
 
 
+def _iterators(
+    model: ModelChunks, micro_batches: Sequence[SampleArrays | None], device: torch.device, *, arrays: Sequence[str]
+) -> Any:
+    """What Megatron draws micro-batches from: an iterator, or one for each chunk of an interleaved pipeline."""
+    on_device = _to_device(model, micro_batches, device, arrays=arrays)
+    return on_device if len(model) == 1 else list(tee(on_device, len(model)))
+
+
 def _to_device(
-    micro_batches: Sequence[SampleArrays | None], device: torch.device, *, arrays: Sequence[str]
+    model: ModelChunks, micro_batches: Sequence[SampleArrays | None], device: torch.device, *, arrays: Sequence[str]
 ) -> Iterator[MicroBatch | None]:
     """Each micro-batch as tensors when its turn comes; None where there is nothing to run."""
+    place, skips_dummies = _place(model), _skips_dummies(model)
     for samples in micro_batches:
         if samples is not None:
-            yield to_micro_batch(samples, device)
-        elif _skips_dummies():
+            yield to_micro_batch(samples, device, place)
+        elif skips_dummies:
             yield None
         else:
-            yield dummy_micro_batch(device, arrays=arrays)
+            yield dummy_micro_batch(device, place, arrays=arrays)
 
 
-def _skips_dummies() -> bool:
-    """Without a pipeline nobody waits for this rank between micro-batches."""
-    return bool(parallel_state.get_pipeline_model_parallel_world_size() == 1)
+def _place(model: ModelChunks) -> RankPlace:
+    config = model[0].config
+    return RankPlace(
+        cp_group=parallel_state.get_context_parallel_group() if config.context_parallel_size > 1 else None,
+        row_multiple=config.tensor_model_parallel_size if config.sequence_parallel else 1,
+    )
+
+
+def _skips_dummies(model: ModelChunks) -> bool:
+    """Nobody waits for this rank between micro-batches: neither another stage, nor one that reduces gradients already
+    while the last is computed.
+    """
+    return bool(
+        parallel_state.get_pipeline_model_parallel_world_size() == 1 and not model[0].ddp_config.overlap_grad_reduce
+    )
+
+
+def _micro_batch_of_pass(model: ModelChunks, num_microbatches: int) -> list[int]:
+    """The micro-batch of each pass through a chunk, in the order of an interleaved pipeline, forward as backward."""
+    table = get_schedule_table(num_microbatches, len(model), model[0].config.microbatch_group_size_per_vp_stage)
+    return [micro_batch for micro_batch, _ in table]

@@ -1,4 +1,4 @@
-"""Which rank is where, in Megatron's order: tensor-parallel ranks first, then data-parallel, then stages. Pure."""
+"""Which rank is where, in Megatron's order: tensor-parallel ranks first, then context, data-parallel, stages. Pure."""
 
 from __future__ import annotations
 
@@ -6,51 +6,56 @@ from dataclasses import dataclass
 from typing import Self
 
 from trainer.architecture import Architecture
-from trainer.contracts.parallelism_spec import ParallelismSpec
+from trainer.contracts.parallelism_spec import ParallelismSpec, layout_problems
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankLayout:
-    """dp × tp × pp ranks. With dp = 2 and tp = 2, ranks 0 and 1 share the first copy of the model, 2 and 3 the second.
+    """dp × tp × pp × cp ranks. With dp = 2 and tp = 2, ranks 0 and 1 share the first copy of the model, 2 and 3 the
+    second.
 
-    >>> RankLayout(dp=2, tp=2, pp=1).ranks_of(dp_rank=1)
+    >>> RankLayout(dp=2, tp=2).ranks_of(dp_rank=1)
     [2, 3]
     """
 
-    dp: int
-    tp: int
-    pp: int
+    dp: int = 1
+    tp: int = 1
+    pp: int = 1
+    cp: int = 1
 
     @classmethod
     def of(cls, parallelism: ParallelismSpec) -> Self:
-        return cls(dp=parallelism.dp, tp=parallelism.tp, pp=parallelism.pp)
+        return cls(dp=parallelism.dp, tp=parallelism.tp, pp=parallelism.pp, cp=parallelism.cp)
 
     @property
     def world_size(self) -> int:
-        return self.dp * self.tp * self.pp
+        return self.dp * self.tp * self.pp * self.cp
 
-    def rank(self, *, dp_rank: int = 0, tp_rank: int = 0, pp_rank: int = 0) -> int:
-        return tp_rank + self.tp * (dp_rank + self.dp * pp_rank)
+    def rank(self, *, dp_rank: int = 0, tp_rank: int = 0, pp_rank: int = 0, cp_rank: int = 0) -> int:
+        return tp_rank + self.tp * (cp_rank + self.cp * (dp_rank + self.dp * pp_rank))
+
+    def cp_rank(self, rank: int) -> int:
+        return rank // self.tp % self.cp
 
     def dp_rank(self, rank: int) -> int:
-        return rank // self.tp % self.dp
+        return rank // (self.tp * self.cp) % self.dp
 
     def ranks_of(self, *, dp_rank: int) -> list[int]:
-        """All ranks that hold a part of one copy of the model."""
+        """All ranks that train the samples of one dp_rank."""
         return [rank for rank in range(self.world_size) if self.dp_rank(rank) == dp_rank]
+
+    @property
+    def first_copy(self) -> list[int]:
+        """The ranks that together hold every weight once."""
+        return [rank for rank in self.ranks_of(dp_rank=0) if self.cp_rank(rank) == 0]
 
 
 def check_layout(architecture: Architecture, parallelism: ParallelismSpec) -> None:
     """Refuse a layout that cannot hold the model.
 
     Raises:
-        ValueError: an axis does not divide what it splits.
+        ValueError: an axis does not divide what it splits; all problems are named.
     """
-    for axis, size, field, count in (
-        ("tp", parallelism.tp, "num_attention_heads", architecture.num_attention_heads),
-        ("tp", parallelism.tp, "num_query_groups", architecture.num_query_groups),
-        ("tp", parallelism.tp, "ffn_hidden_size", architecture.ffn_hidden_size),
-        ("pp", parallelism.pp, "num_layers", architecture.num_layers),
-    ):
-        if count % size:
-            raise ValueError(f"parallelism.{axis}={size} does not divide the model's {field}={count}; lower it")
+    problems = [problem.message for problem in layout_problems(architecture, parallelism)]
+    if problems:
+        raise ValueError(f"{'; '.join(problems)}; change parallelism")

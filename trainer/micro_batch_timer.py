@@ -7,6 +7,7 @@ Megatron's pipeline schedules start and stop a named timer around computation, a
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from time import perf_counter
 
 
@@ -29,16 +30,25 @@ class MicroBatchTimer:
 
     def __init__(self) -> None:
         self._stopwatches: defaultdict[str, Stopwatch] = defaultdict(Stopwatch)
+        self.micro_batch_of_pass: Sequence[int] | None = None
+        """Where a micro-batch goes through a rank several times (interleaved pipeline): whose each pass is."""
 
     def __call__(self, name: str, log_level: int | None = None) -> Stopwatch:  # noqa: ARG002
         return self._stopwatches[name]
 
     @property
     def num_forwarded(self) -> int:
-        """Micro-batches whose forward is done: the index of the one that runs now."""
-        return len(self._stopwatches["forward-compute"].seconds)
+        """Micro-batches whose forward is done, or whose last pass has begun: the index of the one that runs now."""
+        passes = len(self._stopwatches["forward-compute"].seconds)
+        return passes if self.micro_batch_of_pass is None else max(self.micro_batch_of_pass[: passes + 1])
 
     def micro_batch_s(self) -> list[float]:
         """Seconds of forward and backward of each micro-batch."""
         forward, backward = (self._stopwatches[name].seconds for name in ("forward-compute", "backward-compute"))
-        return [first + second for first, second in zip(forward, backward, strict=True)]
+        passes = [first + second for first, second in zip(forward, backward, strict=True)]
+        if self.micro_batch_of_pass is None:
+            return passes
+        totals = [0.0] * (max(self.micro_batch_of_pass) + 1)
+        for micro_batch, seconds in zip(self.micro_batch_of_pass, passes, strict=True):
+            totals[micro_batch] += seconds
+        return totals

@@ -1,16 +1,20 @@
-"""Builds this rank's part of the Megatron GPTModel, wrapped in Megatron's DDP, with its starting weights in place.
+"""Builds this rank's part of the Megatron GPTModel, wrapped in Megatron's DDP: one chunk, or several where the pipeline
+is interleaved.
 
-Called once per rank by `trainer/rank.py`, after parallel_state is initialised. The layer spec is Megatron's local one
-with our packed attention; everything that a Qwen or Llama needs is Megatron's own.
+Called once per rank by `trainer/rank.py`, after parallel_state is initialised. The layers are of
+`trainer/layer_spec.py`; everything else that a Qwen or Llama needs is Megatron's own.
 
-Legend: T tokens of the packed row, N loss tokens, H hidden size, V vocabulary columns of this rank.
+Legend: R places of the packed row, n loss tokens of this rank, H hidden size, V vocabulary columns of this rank.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
+import torch.distributed as dist
 from megatron.core import parallel_state
 from megatron.core.distributed import (
     DistributedDataParallel,
@@ -18,77 +22,148 @@ from megatron.core.distributed import (
     finalize_model_grads,
 )
 from megatron.core.models.gpt import GPTModel
-from megatron.core.models.gpt.gpt_layer_specs import get_gpt_layer_local_spec
-from megatron.core.transformer import ModuleSpec, TransformerConfig
+from megatron.core.tensor_parallel.mappings import gather_from_sequence_parallel_region
+from megatron.core.transformer import TransformerConfig
 from torch import Tensor
 
 from trainer.architecture import Architecture
-from trainer.attention import PackedAttention, PackedRowParams
+from trainer.attention import PackedRowParams
 from trainer.contracts.parallelism_spec import ParallelismSpec
 from trainer.conversion import StageTensor, stage_tensors
+from trainer.device import weight_dtype
+from trainer.layer_spec import block_spec
+from trainer.rotary import RotaryFrequencies
+
+ModelChunks = Sequence[DistributedDataParallel]
+"""What one rank holds, from front to back: the interleaved pipeline runs them in turn."""
 
 
 class PackedGPTModel(GPTModel):  # type: ignore[misc]  # Megatron has no types
     """GPTModel for packed rows: RoPE restarts with every sample, and only loss tokens reach the output layer."""
 
+    def __init__(self, architecture: Architecture, **kwargs: Any) -> None:
+        super().__init__(position_embedding_type="none", **kwargs)
+        self._frequencies = RotaryFrequencies(architecture)
+        if self.post_process and self.config.sequence_parallel:
+            # `_postprocess` gathers the row itself; the layer is then one without sequence parallelism.
+            self.output_layer.sequence_parallel = False
+            self.output_layer.allreduce_dgrad = True
+
     def _preprocess(self, *, packed_seq_params: PackedRowParams, **kwargs: Any) -> tuple[Any, ...]:
-        hidden, frequencies, *rest = super()._preprocess(packed_seq_params=packed_seq_params, **kwargs)
-        # [longest sample, 1, 1, D] → [T, 1, 1, D]
-        return hidden, frequencies.index_select(0, packed_seq_params.positions), *rest
+        packed_seq_params.rotation = self._frequencies.rotation(packed_seq_params.positions, self.config.params_dtype)
+        processed: tuple[Any, ...] = super()._preprocess(packed_seq_params=packed_seq_params, **kwargs)
+        return processed
 
     def _postprocess(self, hidden_states: Tensor, *, packed_seq_params: PackedRowParams, **kwargs: Any) -> Tensor:
-        """[T, 1, H] → [1, N, V] on the last stage; elsewhere the hidden states go on as they are."""
+        """[R, 1, H] → [1, n, V] on the last stage; elsewhere the hidden states go on as they are."""
         if self.post_process:
+            if self.config.sequence_parallel:
+                # The output layer's backward adds up the ranks' gradients: here each takes its own part of the sum.
+                hidden_states = gather_from_sequence_parallel_region(
+                    hidden_states, tensor_parallel_output_grad=False, group=self.pg_collection.tp
+                )
             hidden_states = hidden_states.index_select(0, packed_seq_params.predicting_rows)
         output: Tensor = super()._postprocess(hidden_states, packed_seq_params=packed_seq_params, **kwargs)
         return output
 
 
-def build_model(
-    architecture: Architecture, parallelism: ParallelismSpec, *, device: torch.device
-) -> DistributedDataParallel:
-    """The pipeline stage of this rank, with weights that are still to be set."""
-    config = _transformer_config(architecture, parallelism)
-    model = PackedGPTModel(
-        config=config,
-        transformer_layer_spec=_layer_spec(architecture),
-        vocab_size=architecture.padded_vocab_size(parallelism.tp),
-        max_sequence_length=architecture.max_position_embeddings,
-        pre_process=parallel_state.is_pipeline_first_stage(),
-        post_process=parallel_state.is_pipeline_last_stage(),
-        share_embeddings_and_output_weights=architecture.tied_embeddings,
-        position_embedding_type="rope",
-        rotary_base=architecture.rope_theta,
-    ).to(device)
-    # Without overlap every rank reduces its whole gradient once, at the end of the step, whatever number of
-    # micro-batches it ran: a rank that skipped all of its dummies still takes part.
-    ddp_config = DistributedDataParallelConfig(overlap_grad_reduce=False, use_distributed_optimizer=False)
-    return DistributedDataParallel(config=config, ddp_config=ddp_config, module=model)
-
-
-def tensors_of_stage(model: GPTModel, architecture: Architecture) -> list[StageTensor]:
-    """What this rank's pipeline stage holds."""
-    first_layer = model.decoder.layers[0].layer_number - 1
-    return list(
-        stage_tensors(
-            architecture,
-            layers=range(first_layer, first_layer + len(model.decoder.layers)),
-            is_first=model.pre_process,
-            is_last=model.post_process,
-        )
+def build_model(architecture: Architecture, parallelism: ParallelismSpec, *, device: torch.device) -> ModelChunks:
+    """The chunks of this rank's pipeline stage, with weights that are still to be set."""
+    config = _transformer_config(architecture, parallelism, device)
+    ddp_config = DistributedDataParallelConfig(
+        # Without overlap every rank reduces its whole gradient once, at the end of the step, whatever number of
+        # micro-batches it ran: a rank that skipped all of its dummies still takes part.
+        overlap_grad_reduce=parallelism.overlap_grad_reduce,
+        overlap_param_gather=parallelism.overlap_param_gather,
+        use_distributed_optimizer=parallelism.distributed_optimizer,
+        grad_reduce_in_fp32=True,
     )
+    chunks = []
+    for vp_stage in range(parallelism.vpp):
+        module = _build_chunk(architecture, config, vp_stage=vp_stage if parallelism.vpp > 1 else None).to(device)
+        # As Megatron's own training does: only the first chunk's reduction is on the critical path.
+        chunks.append(
+            DistributedDataParallel(config=config, ddp_config=ddp_config, module=module, disable_bucketing=vp_stage > 0)
+        )
+    if parallelism.overlap_grad_reduce:
+        no_syncs = [chunk.no_sync for chunk in chunks]
+        config.no_sync_func = no_syncs if len(chunks) > 1 else no_syncs[0]
+    return chunks
+
+
+def parameters_of(chunks: ModelChunks) -> dict[str, Tensor]:
+    """All parameters of this rank by their Megatron names, each behind the number of its chunk."""
+    return {
+        _in_chunk(index, name): parameter
+        for index, chunk in enumerate(chunks)
+        for name, parameter in chunk.module.named_parameters()
+    }
+
+
+def tensors_of(chunks: ModelChunks, architecture: Architecture) -> list[StageTensor]:
+    """What the parameters of this rank are made of, by the same names."""
+    return [
+        replace(tensor, name=_in_chunk(index, tensor.name))
+        for index, chunk in enumerate(chunks)
+        for tensor in _tensors_of_chunk(chunk.module, architecture)
+    ]
 
 
 @torch.no_grad()
-def set_weights(model: GPTModel, weights: dict[str, Tensor]) -> None:
-    """Copy this rank's tensors in, by their Megatron names; every parameter must be among them."""
-    parameters = dict(model.named_parameters())
+def set_weights(chunks: ModelChunks, weights: Mapping[str, Tensor]) -> None:
+    """Copy this rank's tensors in, by the names of `parameters_of`; every parameter must be among them."""
+    parameters = parameters_of(chunks)
     assert parameters.keys() == weights.keys(), f"differing parameters: {sorted(parameters.keys() ^ weights.keys())}"
     for name, parameter in parameters.items():
         parameter.copy_(weights[name])
 
 
-def _transformer_config(architecture: Architecture, parallelism: ParallelismSpec) -> TransformerConfig:
+@torch.no_grad()
+def gathered_gradients(chunks: ModelChunks) -> dict[str, Tensor]:
+    """The gradient of each parameter of this rank, summed over all ranks, by the names of `parameters_of`.
+
+    All ranks must call it: under the distributed optimizer each has a stretch only, and they are put together here.
+    """
+    for chunk in chunks:
+        if not chunk.ddp_config.use_distributed_optimizer:
+            continue
+        group: dist.ProcessGroup = chunk.intra_dp_cp_group
+        for bucket in (bucket for bucket_group in chunk.bucket_groups for bucket in bucket_group.buckets):
+            own = bucket.grad_data.chunk(group.size())[group.rank()].clone()
+            dist.all_gather_into_tensor(bucket.grad_data, own, group=group)
+    return {
+        _in_chunk(index, name): parameter.main_grad
+        for index, chunk in enumerate(chunks)
+        for name, parameter in chunk.module.named_parameters()
+    }
+
+
+def wait_for_weights(chunks: ModelChunks) -> None:
+    """Where updated weights are gathered during the next forward, gather them now. All ranks must call it."""
+    for chunk in chunks:
+        if chunk.ddp_config.overlap_param_gather:
+            chunk.start_param_sync(force_sync=True)
+
+
+def _build_chunk(architecture: Architecture, config: TransformerConfig, *, vp_stage: int | None) -> PackedGPTModel:
+    is_virtual = vp_stage is not None
+    return PackedGPTModel(
+        architecture,
+        config=config,
+        transformer_layer_spec=block_spec(architecture, config, vp_stage=vp_stage),
+        vocab_size=architecture.padded_vocab_size(config.tensor_model_parallel_size),
+        max_sequence_length=architecture.max_position_embeddings,
+        pre_process=parallel_state.is_pipeline_first_stage(ignore_virtual=not is_virtual, vp_stage=vp_stage),
+        post_process=parallel_state.is_pipeline_last_stage(ignore_virtual=not is_virtual, vp_stage=vp_stage),
+        share_embeddings_and_output_weights=architecture.tied_embeddings,
+        vp_stage=vp_stage,
+    )
+
+
+def _transformer_config(
+    architecture: Architecture, parallelism: ParallelismSpec, device: torch.device
+) -> TransformerConfig:
+    dtype = weight_dtype(device)
     return TransformerConfig(
         num_layers=architecture.num_layers,
         hidden_size=architecture.hidden_size,
@@ -99,15 +174,25 @@ def _transformer_config(architecture: Architecture, parallelism: ParallelismSpec
         normalization="RMSNorm",
         layernorm_epsilon=architecture.rms_norm_eps,
         qk_layernorm=architecture.family.has_qk_norm,
+        # Biases of single layers are the layer spec's.
         add_bias_linear=False,
-        add_qkv_bias=architecture.family.has_qkv_bias,
+        add_qkv_bias=architecture.has_qkv_bias,
         gated_linear_unit=True,
         activation_func=torch.nn.functional.silu,
         hidden_dropout=0.0,
         attention_dropout=0.0,
+        params_dtype=dtype,
+        bf16=dtype is torch.bfloat16,
         tensor_model_parallel_size=parallelism.tp,
         pipeline_model_parallel_size=parallelism.pp,
-        pipeline_dtype=torch.float32,
+        virtual_pipeline_model_parallel_size=parallelism.vpp if parallelism.vpp > 1 else None,
+        context_parallel_size=parallelism.cp,
+        sequence_parallel=parallelism.sequence_parallel,
+        pipeline_dtype=dtype,
+        # An interleaved pipeline of two ranks would have two messages each way at once between the same ranks; only
+        # the overlapping communication keeps them apart.
+        overlap_p2p_comm=parallelism.vpp > 1,
+        batch_p2p_comm=parallelism.vpp == 1,
         # Micro-batches differ in length, so stages tell each other the shape first. Megatron allows it only with this
         # dispatcher, even for a dense model that dispatches nothing.
         variable_seq_lengths=parallelism.pp > 1,
@@ -125,10 +210,18 @@ def _transformer_config(architecture: Architecture, parallelism: ParallelismSpec
     )
 
 
-def _layer_spec(architecture: Architecture) -> ModuleSpec:
-    spec = get_gpt_layer_local_spec(qk_layernorm=architecture.family.has_qk_norm, normalization="RMSNorm")
-    spec.submodules.self_attention.submodules.core_attention = PackedAttention
-    return spec
+def _in_chunk(index: int, name: str) -> str:
+    return f"{index}.{name}"
+
+
+def _tensors_of_chunk(module: GPTModel, architecture: Architecture) -> Iterator[StageTensor]:
+    first_layer = module.decoder.layers[0].layer_number - 1
+    return stage_tensors(
+        architecture,
+        layers=range(first_layer, first_layer + len(module.decoder.layers)),
+        is_first=module.pre_process,
+        is_last=module.post_process,
+    )
 
 
 def _leave_as_is(tensor: Tensor) -> Tensor:

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from megatron.core.distributed import DistributedDataParallel
 from megatron.core.optimizer import MegatronOptimizer, OptimizerConfig, get_megatron_optimizer
 from megatron.core.optimizer_param_scheduler import OptimizerParamScheduler
 
 from trainer.contracts.lr_plan import lr_increment
 from trainer.contracts.optimizer_spec import LrScheduleSpec, OptimizerSpec
+from trainer.model import ModelChunks
 
 
-def build_optimizer(spec: OptimizerSpec, model: DistributedDataParallel) -> MegatronOptimizer:
+def build_optimizer(spec: OptimizerSpec, model: ModelChunks) -> MegatronOptimizer:
     """A fresh Adam over the model's parameters. As in Megatron, one-dimensional parameters have no weight decay."""
     config = OptimizerConfig(
         optimizer=spec.type,
@@ -27,8 +27,11 @@ def build_optimizer(spec: OptimizerSpec, model: DistributedDataParallel) -> Mega
         adam_beta2=spec.beta2,
         adam_eps=spec.eps,
         clip_grad=spec.clip_grad,
+        bf16=model[0].config.bf16,
+        use_distributed_optimizer=model[0].ddp_config.use_distributed_optimizer,
+        overlap_param_gather=model[0].ddp_config.overlap_param_gather,
     )
-    return get_megatron_optimizer(config, [model], use_gloo_process_groups=False)
+    return get_megatron_optimizer(config, list(model), use_gloo_process_groups=False)
 
 
 class LrSchedule:

@@ -1,93 +1,126 @@
-"""Where the samples of a micro-batch lie: one packed row of tokens, and grids in which attention runs over them.
+"""Which tokens of a micro-batch stand where in the packed rows of its context-parallel ranks. Pure.
 
-The row holds the samples back to back, without padding. Attention over many short samples is fastest in a few
-rectangles of samples of similar length, so the layout also says how to move tokens between the row and those grids:
+A row holds samples back to back, without padding between them:
 
-    row    a a a b b c c c c          T = 9
-    grid   a a a .                    2 samples × width 4 and 1 × 2; each dot is padding
-           c c c c   b b
+    row       a a a b b c c c c
 
-Legend: T tokens of the row, P places in all grids (P ≥ T), B samples.
+Under context parallelism every rank has a row of its own. A sample is cut into 2·cp pieces and each rank takes one from
+the front and one from the back, so that all have as many tokens and as much attention; where a sample's pieces differ
+by a token, the larger go to the ranks that have fewest. Only the end of a row is padded, up to the longest rank's:
+
+    cp = 2    a0 a1 a2 a3 a4 a5 a6 a7 b0 b1 b2
+    rank 0    a0 a1 a6 a7 b0 b1
+    rank 1    a2 a3 a4 a5 b2 .
+
+A run is a stretch of one sample that a rank holds; here rank 0 has three and rank 1 two. Its queries attend to the
+sample's keys up to their own position, wherever those are.
+
+Legend: T tokens of the micro-batch, R places in a rank's row.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 Indices = npt.NDArray[np.int64]
 
-# A sample joins a grid if that is at most this much longer than the sample: padding costs less than one more kernel.
-GRID_SLACK_FRAC = 0.25
-GRID_SLACK_TOKENS = 4
+
+class Run(NamedTuple):
+    """Tokens [first, end) of a sample, counted within it."""
+
+    sample: int
+    first: int
+    end: int
+
+    @property
+    def num_tokens(self) -> int:
+        return self.end - self.first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackedLayout:
-    """The layout of one micro-batch."""
+    """One rank's row of one micro-batch."""
 
-    lengths: tuple[int, ...]
-    """Tokens of each sample, in the order of the row."""
-    positions: Indices  # [T]: each token's position within its sample, as RoPE counts it
-    row_of_place: Indices  # [P]: which token of the row stands in each place; padding points to token 0
-    place_of_row: Indices  # [T]: the place of each token
-    grids: tuple[tuple[int, int], ...]
-    """(samples, width) of each grid; their products sum to P."""
-
-    @property
-    def num_tokens(self) -> int:
-        return int(self.positions.shape[0])
+    starts: Indices  # [samples]: first token of each sample in the micro-batch
+    runs: tuple[Run, ...]
+    """What the row holds, in its order."""
+    tokens: Indices  # [≤ R]: the token of the micro-batch in each place of the row; padding stands behind them
+    num_places: int
+    """R, the same on every context-parallel rank."""
+    positions: Indices  # [R]: each token's position within its sample, as RoPE counts it; 0 for padding
+    place_of_token: Indices  # [T]: where each token stands when the rows of all ranks lie one behind the other
 
     @property
-    def max_length(self) -> int:
-        return max(self.lengths)
+    def num_padding(self) -> int:
+        """Places of the row without a token."""
+        return self.num_places - len(self.tokens)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether this row holds every token, in the order of the micro-batch."""
+        return len(self.tokens) == len(self.place_of_token)
 
 
-def lay_out(lengths: tuple[int, ...]) -> PackedLayout:
-    """Lay out samples of the given lengths, in that order."""
+def lay_out(lengths: Sequence[int], *, cp_size: int = 1, cp_rank: int = 0, multiple: int = 1) -> PackedLayout:
+    """Lay out samples of the given lengths, in that order, for one context-parallel rank.
+
+    multiple: of what the row's length shall be one, for sequence parallelism.
+    """
     starts = np.cumsum([0, *lengths], dtype=np.int64)
-    total = int(starts[-1])
-    positions = np.arange(total) - np.repeat(starts[:-1], lengths)
-    groups = _similar_lengths(lengths)
-    widths = [lengths[group[0]] for group in groups]
-    places = [_grid(starts, lengths, group, width) for group, width in zip(groups, widths, strict=True)]
-    row_of_place = np.concatenate(places)
-    place_of_row = np.empty(total, dtype=np.int64)
-    is_token = row_of_place >= 0
-    place_of_row[row_of_place[is_token]] = np.flatnonzero(is_token)
+    runs_of_rank = _share_out(lengths, cp_size)
+    longest = max(sum(run.num_tokens for run in runs) for runs in runs_of_rank)
+    num_places = -(-longest // multiple) * multiple
+    place_of_token = np.empty(int(starts[-1]), dtype=np.int64)
+    for rank, runs in enumerate(runs_of_rank):
+        tokens = _tokens(starts, runs)
+        place_of_token[tokens] = rank * num_places + np.arange(tokens.shape[0])
+    runs = runs_of_rank[cp_rank]
+    tokens = _tokens(starts, runs)
+    positions = np.zeros(num_places, dtype=np.int64)
+    positions[: tokens.shape[0]] = tokens - np.repeat(
+        starts[[run.sample for run in runs]], [run.num_tokens for run in runs]
+    )
     return PackedLayout(
-        lengths=lengths,
+        starts=starts[:-1],
+        runs=tuple(runs),
+        tokens=tokens,
+        num_places=num_places,
         positions=positions,
-        row_of_place=np.maximum(row_of_place, 0),
-        place_of_row=place_of_row,
-        grids=tuple((len(group), width) for group, width in zip(groups, widths, strict=True)),
+        place_of_token=place_of_token,
     )
 
 
-def grid_offsets(layout: PackedLayout) -> list[int]:
-    """First place of each grid, and P at the end."""
-    return [0, *accumulate(samples * width for samples, width in layout.grids)]
+def _share_out(lengths: Sequence[int], cp_size: int) -> list[list[Run]]:
+    """The runs of each rank, in the order of the samples."""
+    if cp_size == 1:
+        return [[Run(sample, 0, length) for sample, length in enumerate(lengths)]]
+    loads = [0] * cp_size
+    runs_of_rank: list[list[Run]] = [[] for _ in range(cp_size)]
+    for sample, length in enumerate(lengths):
+        bounds = [length * piece // (2 * cp_size) for piece in range(2 * cp_size + 1)]
+        pairs = [_pair(sample, bounds, piece) for piece in range(cp_size)]
+        pairs.sort(key=lambda pair: -sum(run.num_tokens for run in pair))
+        for rank, pair in zip(sorted(range(cp_size), key=loads.__getitem__), pairs, strict=True):
+            runs_of_rank[rank] += pair
+            loads[rank] += sum(run.num_tokens for run in pair)
+    return runs_of_rank
 
 
-def _similar_lengths(lengths: tuple[int, ...]) -> list[list[int]]:
-    """Sample indices in groups of similar length, each group and the list of groups from long to short."""
-    groups: list[list[int]] = []
-    shortest = 0.0
-    for sample in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
-        if not groups or lengths[sample] < shortest:
-            groups.append([])
-            shortest = lengths[sample] / (1 + GRID_SLACK_FRAC) - GRID_SLACK_TOKENS
-        groups[-1].append(sample)
-    return groups
+def _pair(sample: int, bounds: Sequence[int], piece: int) -> list[Run]:
+    """A piece from the front and its counterpart from the back, as one run where they touch; none that are empty."""
+    mirrored = len(bounds) - 2 - piece
+    front = Run(sample, bounds[piece], bounds[piece + 1])
+    back = Run(sample, bounds[mirrored], bounds[mirrored + 1])
+    pieces = [Run(sample, front.first, back.end)] if front.end == back.first else [front, back]
+    return [run for run in pieces if run.num_tokens]
 
 
-def _grid(starts: Indices, lengths: tuple[int, ...], group: list[int], width: int) -> Indices:
-    """[samples × width] row indices of one grid, −1 for padding."""
-    columns = np.arange(width)
-    members = np.asarray(group)
-    rows = starts[members][:, None] + columns  # [samples, width]
-    is_token = columns < np.asarray(lengths)[members][:, None]
-    return np.where(is_token, rows, -1).ravel()
+def _tokens(starts: Indices, runs: Sequence[Run]) -> Indices:
+    """The tokens of the micro-batch that the runs hold, in their order."""
+    parts = [np.arange(starts[run.sample] + run.first, starts[run.sample] + run.end) for run in runs]
+    return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)

@@ -30,9 +30,9 @@ from trainer.checkpoint import (
 )
 from trainer.contracts.trainer_spec import PhaseSpec, TrainerSpec
 from trainer.conversion import shard_stage, unshard_stage
-from trainer.device import BACKENDS, DeviceType, open_device
+from trainer.device import BACKENDS, DeviceType, open_device, seed_device
 from trainer.initial_weights import initial_weights
-from trainer.model import build_model, set_weights, tensors_of_stage
+from trainer.model import build_model, gathered_gradients, parameters_of, set_weights, tensors_of, wait_for_weights
 from trainer.optimization import LrSchedule, build_optimizer
 from trainer.shard import RankShard
 from trainer.step_report import RankStepReport
@@ -73,12 +73,16 @@ class MegatronRank:
         dist.init_process_group(
             BACKENDS[self._device_type], store=store, rank=self._rank, world_size=world_size, timeout=self._timeout
         )
+        parallelism = self._spec.parallelism
         parallel_state.initialize_model_parallel(
-            tensor_model_parallel_size=self._spec.parallelism.tp,
-            pipeline_model_parallel_size=self._spec.parallelism.pp,
+            tensor_model_parallel_size=parallelism.tp,
+            pipeline_model_parallel_size=parallelism.pp,
+            virtual_pipeline_model_parallel_size=parallelism.vpp if parallelism.vpp > 1 else None,
+            context_parallel_size=parallelism.cp,
             distributed_timeout_minutes=self._timeout.total_seconds() / 60,
             create_gloo_process_groups=False,
         )
+        seed_device(self._device, self._spec.seed)
         self._build()
 
     def start_phase(self, phase: PhaseSpec) -> None:
@@ -99,15 +103,16 @@ class MegatronRank:
         return train(self._phase_state(), shard, global_batch_sizes=shard.global_batch_sizes)
 
     def weights(self) -> WholeTensors:
-        """The stage's whole tensors by Hugging Face names, on its first tensor-parallel rank.
+        """The stage's whole tensors by Hugging Face names, on the first of the ranks that hold them.
 
-        All tensor-parallel ranks of the stage must call it; the others get nothing.
+        All ranks must call it; the others get nothing.
         """
-        return self._whole({name: parameter.data for name, parameter in self._module.named_parameters()})
+        wait_for_weights(self._model)
+        return self._whole(self._parameters)
 
     def gradients(self) -> WholeTensors:
         """The last step's gradient, like `weights`; after clipping, where there is any."""
-        return self._whole({name: parameter.main_grad for name, parameter in self._module.named_parameters()})
+        return self._whole(gathered_gradients(self._model))
 
     def begin_save(self, directory: str) -> None:
         """Copy the state of weights, optimizer and learning rate, and begin to write it; training may go on at once.
@@ -115,7 +120,7 @@ class MegatronRank:
         Every rank must call it. The first data-parallel copy of each stage writes.
         """
         state, path = self._phase_state(), Path(directory)
-        adam = read_adam_state(state.optimizer, dict(self._module.named_parameters()))
+        adam = read_adam_state(state.optimizer, self._parameters)
         tensors = {WEIGHT: self._whole(adam.weights)} | {name: self._whole(adam.moments[name]) for name in MOMENTS}
         stage = parallel_state.get_pipeline_model_parallel_rank()
         position = TrainerPosition(num_updates=adam.num_updates, lr_schedule=state.lr_schedule.state_dict())
@@ -150,7 +155,7 @@ class MegatronRank:
         shards = {kind: self._shards(read_tensors(path, kind, names)) for kind in (WEIGHT, *MOMENTS)}
         write_adam_state(
             state.optimizer,
-            dict(self._module.named_parameters()),
+            self._parameters,
             AdamState(
                 num_updates=position.num_updates,
                 weights=shards[WEIGHT],
@@ -181,11 +186,11 @@ class MegatronRank:
         spec = self._spec
         self._architecture = Architecture.from_hf_config(load_hf_config(spec.model))
         self._model = build_model(self._architecture, spec.parallelism, device=self._device)
-        self._module = self._model.module
-        self._tensors = tensors_of_stage(self._module, self._architecture)
+        self._parameters = parameters_of(self._model)
+        self._tensors = tensors_of(self._model, self._architecture)
         names = {hf_name for tensor in self._tensors for hf_name in tensor.hf_names}
         whole = initial_weights(spec.model, self._architecture, seed=spec.seed, names=names)
-        set_weights(self._module, self._shards(whole))
+        set_weights(self._model, self._shards(whole))
 
     def _phase_state(self) -> TrainingState:
         if self._state is None:
@@ -197,6 +202,9 @@ class MegatronRank:
         return shard_stage(self._tensors, whole, tp_rank=tp_rank, tp_size=self._spec.parallelism.tp)
 
     def _whole(self, tensors: Mapping[str, Tensor]) -> WholeTensors:
+        """The stage's whole tensors on the first tensor-parallel rank of the first copy of the model."""
+        if parallel_state.get_data_parallel_rank(with_context_parallel=True) > 0:
+            return {}
         shards = _gather(tensors)
         if not shards:
             return {}

@@ -67,7 +67,7 @@ class RankActor:
 
 
 class RayPolicyTrainer:
-    """dp × tp × pp ranks in actors that end with the driver. Needs a Ray that is already initialised.
+    """dp × tp × pp × cp ranks in actors that end with the driver. Needs a Ray that is already initialised.
 
     Raises:
         ValueError: the model is unknown, its directory incomplete, or the layout does not fit it.
@@ -174,9 +174,9 @@ class RayPolicyTrainer:
         self._call_all("join", host, port)
 
     def _gather(self, method: str) -> Weights:
-        """Whole tensors from every pipeline stage of the first copy of the model."""
-        stages = self._call(dict.fromkeys(self._layout.ranks_of(dp_rank=0), (method,)))
-        return dict(chain.from_iterable(stage.items() for stage in stages))
+        """Whole tensors from every pipeline stage of the first copy of the model; the others only take part."""
+        of_ranks = self._call_all(method)
+        return dict(chain.from_iterable(of_ranks[rank].items() for rank in self._layout.first_copy))
 
     def _call_all(self, *call: Any) -> list[Any]:
         return self._call(dict.fromkeys(self._ranks, call))

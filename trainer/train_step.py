@@ -23,7 +23,6 @@ from time import perf_counter
 import torch
 import torch.distributed as dist
 from megatron.core import parallel_state
-from megatron.core.distributed import DistributedDataParallel
 from megatron.core.optimizer import MegatronOptimizer, clip_grads
 
 from trainer.contracts.loss_spec import LossSpec
@@ -34,6 +33,7 @@ from trainer.gradient_share import measured_share
 from trainer.losses.table import token_loss
 from trainer.losses.token_batch import no_tokens, reduce_metrics
 from trainer.micro_batch_timer import MicroBatchTimer
+from trainer.model import ModelChunks
 from trainer.optimization import LrSchedule
 from trainer.shard import RankShard, SampleArrays
 from trainer.step_report import RankStepReport
@@ -52,7 +52,7 @@ class StepTotals:
 class TrainingState:
     """What a phase trains, and with what."""
 
-    model: DistributedDataParallel
+    model: ModelChunks
     optimizer: MegatronOptimizer
     lr_schedule: LrSchedule
     loss: LossSpec
@@ -103,7 +103,7 @@ def train_one_step(
     lr, position_before = state.lr_schedule.lr, state.lr_schedule.position
     share_sq_norm = None
     if has_signal:
-        with measured_share(state.model.config) if state.measure_noise else nullcontext() as meter:
+        with measured_share(state.model[0].config) if state.measure_noise else nullcontext() as meter:
             metrics, micro_batch_s = _gradient(state, micro_batches, step_global_batch_size=step_global_batch_size)
         share_sq_norm = meter.sq_norm if meter is not None else None
         status, grad_norm = _update(state, step_loss=_shared_loss(metrics, state.device))

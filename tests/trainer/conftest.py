@@ -21,7 +21,7 @@ def lone_rank(process_rank: tuple[MegatronRank, list[torch.Tensor]]) -> Megatron
     """The only rank of a dp=1 trainer, in this process, with its first weights. Every test starts its own phase."""
     rank, weights = process_rank
     with torch.no_grad():
-        for parameter, weight in zip(rank._model.parameters(), weights, strict=True):
+        for parameter, weight in zip(rank._parameters.values(), weights, strict=True):
             parameter.copy_(weight)
     return rank
 
@@ -33,5 +33,5 @@ def process_rank() -> Iterator[tuple[MegatronRank, list[torch.Tensor]]]:
         # Megatron warns of its own defaults while it builds a model.
         warnings.simplefilter("ignore")
         rank = factories.lone_rank(factories.trainer_spec())
-    yield rank, [parameter.detach().clone() for parameter in rank._model.parameters()]
+    yield rank, [parameter.detach().clone() for parameter in rank._parameters.values()]
     rank.leave()

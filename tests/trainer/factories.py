@@ -42,8 +42,8 @@ def model_spec(**changes: Any) -> ScratchModelSpec:
     return ScratchModelSpec(**{**values, **changes})
 
 
-def trainer_spec(*, dp: int = 1, tp: int = 1, pp: int = 1, seed: int = 3, model: Any = None) -> TrainerSpec:
-    return TrainerSpec(model=model or model_spec(), parallelism=ParallelismSpec(dp=dp, tp=tp, pp=pp), seed=seed)
+def trainer_spec(*, seed: int = 3, model: Any = None, **parallelism: Any) -> TrainerSpec:
+    return TrainerSpec(model=model or model_spec(), parallelism=ParallelismSpec(**parallelism), seed=seed)
 
 
 def phase(

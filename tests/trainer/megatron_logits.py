@@ -1,85 +1,63 @@
-"""Logits and weights of a Megatron model under any layout, from ranks in processes of their own, without Ray."""
+"""Logits and weights of a Megatron model under any layout, from the ranks of a `RankPool`."""
 
 from __future__ import annotations
 
-import multiprocessing
-import warnings
 from collections.abc import Sequence
-from functools import partial
-from multiprocessing.queues import Queue
 from typing import Any
 
 import numpy as np
 
+from tests.trainer.rank_pool import RankPool
 from trainer.contracts.trainer_spec import TrainerSpec
-
-Result = tuple[int, np.ndarray | None, dict[str, np.ndarray]]
-
-
-def run_ranks(spec: TrainerSpec, sequences: Sequence[np.ndarray]) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """([T, V] logits of all sequences packed into one row, whole weights by Hugging Face names)."""
-    context = multiprocessing.get_context("spawn")
-    ports, results = context.Queue(), context.Queue()
-    world_size = spec.parallelism.world_size
-    processes = [
-        context.Process(target=_run_rank, args=(spec, rank, sequences, ports, results)) for rank in range(world_size)
-    ]
-    for process in processes:
-        process.start()
-    parts: list[Result] = sorted((results.get(timeout=120) for _ in processes), key=lambda part: part[0])
-    for process in processes:
-        process.join()
-    columns = [logits for _, logits, _ in parts if logits is not None]
-    weights = {name: tensor for _, _, stage in parts for name, tensor in stage.items()}
-    return np.concatenate(columns, axis=-1), weights
+from trainer.layout import RankLayout
+from trainer.shard import RolloutArrays, SampleArrays
 
 
-def _run_rank(
-    spec: TrainerSpec, rank: int, sequences: Sequence[np.ndarray], ports: Queue[int], results: Queue[Result]
-) -> None:
-    warnings.simplefilter("ignore")
-    from trainer.rank import MegatronRank
+def run_ranks(
+    pool: RankPool, spec: TrainerSpec, sequences: Sequence[np.ndarray]
+) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """([N, V] logits in front of every token but the first of each sequence, whole weights by Hugging Face names)."""
+    layout = RankLayout.of(spec.parallelism)
+    answers = pool.run(spec, _logits_and_weights, sequences)
+    num_tokens = sum(len(sequence) - 1 for sequence in sequences)
+    logits: np.ndarray | None = None
+    for cp_rank in range(layout.cp):
+        ranks = [layout.rank(pp_rank=layout.pp - 1, cp_rank=cp_rank, tp_rank=tp_rank) for tp_rank in range(layout.tp)]
+        own = answers[ranks[0]][0]
+        columns = np.concatenate([answers[rank][1] for rank in ranks], axis=-1)
+        logits = np.empty((num_tokens, columns.shape[-1]), dtype=np.float32) if logits is None else logits
+        logits[own] = columns
+    assert logits is not None
+    return logits, {name: tensor for rank in layout.first_copy for name, tensor in answers[rank][2].items()}
 
-    member = MegatronRank(spec, rank=rank, device_type="cpu", num_threads=1, collective_timeout_s=60)
-    if rank == 0:
-        port = member.open_store("127.0.0.1")
-        for _ in range(spec.parallelism.world_size - 1):
-            ports.put(port)
-    else:
-        port = ports.get(timeout=60)
-    member.join("127.0.0.1", port)
-    results.put((rank, _logits(member, sequences), member.weights()))
 
-
-def _logits(member: Any, sequences: Sequence[np.ndarray]) -> np.ndarray | None:
-    """[T, columns of this rank] on the last pipeline stage."""
+def _logits_and_weights(member: Any, rank: int, sequences: Sequence[np.ndarray]) -> tuple[Any, Any, Any]:
+    """(which of the N, their [n, columns of this rank] logits, weights); logits on the last stage only."""
     import torch
-    from megatron.core.pipeline_parallel import get_forward_backward_func
 
-    from trainer.attention import packed_row_params
-    from trainer.packed_layout import lay_out
+    from trainer.forward_backward import run_schedule
 
-    layout = lay_out(tuple(len(sequence) for sequence in sequences))
-    row = packed_row_params(layout, torch.arange(layout.num_tokens))
-    token_ids = torch.from_numpy(np.concatenate(sequences))[None]
-
-    def forward_step(_: Any, model: torch.nn.Module) -> tuple[torch.Tensor, Any]:
-        output = model(input_ids=token_ids, position_ids=row.positions, attention_mask=None, packed_seq_params=row)
-        return output, partial(_keep)
-
+    lengths = np.array([len(sequence) for sequence in sequences])
+    is_first = np.zeros(lengths.sum(), dtype=np.bool_)
+    is_first[np.cumsum([0, *lengths[:-1]])] = True
+    samples = SampleArrays(
+        lengths=lengths,
+        token_ids=np.concatenate(sequences),
+        loss_mask=~is_first,
+        loss_scales=np.ones(len(sequences), dtype=np.float32),
+        rollout=RolloutArrays(),
+    )
+    # An interleaved pipeline wants as many micro-batches as it has ranks.
+    micro_batches = [samples, *[None] * (member._spec.parallelism.pp - 1)]
     with torch.no_grad():
-        kept = get_forward_backward_func()(
-            forward_step_func=forward_step,
-            data_iterator=None,
-            model=[member._model],
-            num_microbatches=1,
-            seq_length=1,
-            micro_batch_size=1,
-            forward_only=True,
-            collect_non_loss_data=True,
+        kept = run_schedule(
+            member._model, micro_batches, apply=_keep, arrays=(), forward_only=True, device=torch.device("cpu")
         )
-    return kept[0][0].numpy() if kept else None
+    own, logits = kept[0] if kept else (None, None)
+    return own, logits, member.weights()
 
 
-def _keep(output: Any, non_loss_data: bool = False) -> Any:
-    return output
+def _keep(logits: Any, *, micro_batch: Any) -> tuple[Any, Any]:
+    split = micro_batch.split
+    own = np.arange(len(micro_batch.loss_scales)) if split is None else split.own.numpy()
+    return logits.sum(), (own, logits[0].numpy())

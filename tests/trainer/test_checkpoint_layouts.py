@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,7 +27,7 @@ STEPS = {
 
 
 @contextmanager
-def started(**parallelism: int) -> Iterator[RayPolicyTrainer]:
+def started(**parallelism: Any) -> Iterator[RayPolicyTrainer]:
     trainer = RayPolicyTrainer(factories.trainer_spec(**parallelism), collective_timeout_s=30)
     try:
         trainer.start_phase(PHASE)
@@ -55,7 +56,12 @@ def test_a_checkpoint_goes_on_under_every_layout(local_ray: object, tmp_path: Pa
         trainer.begin_save(str(tmp_path))
         trainer.finish_save()
         expected_record, expected = train(trainer, 3, 4), trainer.weights()
-    for parallelism in ({"dp": 4}, {"dp": 2}, {"tp": 2}, {"pp": 2}):
+    for parallelism in (
+        {"dp": 4},
+        {"dp": 2, "distributed_optimizer": True},
+        {"tp": 2, "cp": 2, "sequence_parallel": True},
+        {"pp": 2},
+    ):
         with started(**parallelism) as trainer:
             trainer.load(str(tmp_path))
             record = train(trainer, 3, parallelism.get("dp", 1))

@@ -16,9 +16,10 @@ SCRATCH = Architecture.from_scratch(factories.model_spec(num_layers=4))
 @pytest.mark.parametrize("tp", [1, 2])
 @pytest.mark.parametrize("pp", [1, 2, 4])
 @pytest.mark.parametrize("tied", [True, False])
+@pytest.mark.parametrize("biased", [True, False])
 @pytest.mark.parametrize("family", list(Family))
-def test_round_trip_is_exact_under_any_layout(family, tied, tp, pp):
-    architecture = replace(SCRATCH, family=family, tied_embeddings=tied)
+def test_round_trip_is_exact_under_any_layout(family, biased, tied, tp, pp):
+    architecture = replace(SCRATCH, family=family, tied_embeddings=tied, attention_bias=biased, mlp_bias=biased)
     torch.manual_seed(0)
     weights = {name: torch.randn(shape) for name, shape in architecture.tensor_shapes().items()}
     back: dict[str, torch.Tensor] = {}

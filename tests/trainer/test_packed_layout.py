@@ -4,47 +4,64 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trainer.packed_layout import grid_offsets, lay_out
+from trainer.packed_layout import Run, lay_out
 
-lengths = st.lists(st.integers(1, 60), min_size=1, max_size=30).map(tuple)
+lengths = st.lists(st.integers(1, 60), min_size=1, max_size=30)
+cp_sizes = st.sampled_from([1, 2, 3, 4, 8])
 
 
-def test_worked_example():
-    layout = lay_out((3, 2, 4))
+def test_alone_a_rank_holds_the_samples_back_to_back():
+    layout = lay_out([3, 2, 4])
     assert layout.positions.tolist() == [0, 1, 2, 0, 1, 0, 1, 2, 3]
-    assert layout.max_length == 4
-    assert layout.num_tokens == 9
+    assert layout.tokens.tolist() == list(range(9))
+    assert layout.runs == (Run(0, 0, 3), Run(1, 0, 2), Run(2, 0, 4))
+    assert layout.is_whole
+    assert layout.num_padding == 0
 
 
-@given(lengths=lengths)
-def test_every_token_has_a_place_of_its_own_behind_its_predecessor(lengths):
-    layout = lay_out(lengths)
-    places = layout.place_of_row
-    assert len(set(places.tolist())) == layout.num_tokens == sum(lengths)
-    assert layout.row_of_place[places].tolist() == list(range(layout.num_tokens))
-    follows = layout.positions[1:] > 0
-    assert (places[1:][follows] == places[:-1][follows] + 1).all()
+def test_two_ranks_take_the_ends_and_the_middle_of_each_sample():
+    first, second = (lay_out([8, 3], cp_size=2, cp_rank=rank) for rank in range(2))
+    assert first.runs == (Run(0, 0, 2), Run(0, 6, 8), Run(1, 0, 2))
+    assert second.runs == (Run(0, 2, 6), Run(1, 2, 3))
+    assert first.positions.tolist() == [0, 1, 6, 7, 0, 1]
+    assert second.positions.tolist() == [2, 3, 4, 5, 2, 0]
+    assert (first.num_padding, second.num_padding) == (0, 1)
 
 
-@given(lengths=lengths)
-def test_a_sample_starts_a_row_of_its_grid_and_fits_in_it(lengths):
-    layout = lay_out(lengths)
-    offsets = grid_offsets(layout)
-    assert offsets[-1] == layout.row_of_place.shape[0]
-    assert sum(samples for samples, _ in layout.grids) == len(lengths)
-    starts = np.cumsum([0, *lengths])[:-1]
-    for start, length in zip(starts, lengths, strict=True):
-        place = layout.place_of_row[start]
-        grid = np.searchsorted(offsets, place, side="right") - 1
-        width = layout.grids[grid][1]
-        assert (place - offsets[grid]) % width == 0
-        assert length <= width
+def test_the_row_is_padded_to_what_sequence_parallelism_wants():
+    layout = lay_out([3, 2, 4], multiple=4)
+    assert (layout.num_places, layout.num_padding) == (12, 3)
+    assert layout.positions[9:].tolist() == [0, 0, 0]
 
 
-@given(lengths=lengths)
-def test_padding_stays_small(lengths):
-    layout = lay_out(lengths)
-    for samples, width in layout.grids:
-        assert samples >= 1
-        assert width in lengths
-    assert layout.row_of_place.shape[0] <= sum(1.25 * (length + 4) for length in lengths) + 1
+@given(lengths=lengths, cp_size=cp_sizes, multiple=st.sampled_from([1, 2, 4]))
+def test_every_token_stands_on_exactly_one_rank_and_place(lengths, cp_size, multiple):
+    layouts = [lay_out(lengths, cp_size=cp_size, cp_rank=rank, multiple=multiple) for rank in range(cp_size)]
+    tokens = np.concatenate([layout.tokens for layout in layouts])
+    assert sorted(tokens.tolist()) == list(range(sum(lengths)))
+    starts = np.cumsum([0, *lengths])
+    for rank, layout in enumerate(layouts):
+        assert layout.num_places == layouts[0].num_places
+        assert layout.num_places % multiple == 0
+        held = layout.num_places - layout.num_padding
+        places = rank * layout.num_places + np.arange(held)
+        assert (layout.place_of_token[layout.tokens] == places).all()
+        owners = np.searchsorted(starts, layout.tokens, side="right") - 1
+        assert (layout.positions[:held] == layout.tokens - starts[owners]).all()
+        assert sum(run.num_tokens for run in layout.runs) == held
+
+
+@given(lengths=lengths, cp_size=cp_sizes)
+def test_ranks_hold_nearly_equal_numbers_of_tokens(lengths, cp_size):
+    layouts = [lay_out(lengths, cp_size=cp_size, cp_rank=rank) for rank in range(cp_size)]
+    counts = [len(layout.tokens) for layout in layouts]
+    assert max(counts) - min(counts) <= 2
+
+
+@given(length=st.integers(128, 400), cp_size=st.sampled_from([2, 4]))
+def test_ranks_share_the_attention_of_a_long_sample_evenly(length, cp_size):
+    costs = [
+        sum(sum(range(run.first + 1, run.end + 1)) for run in lay_out([length], cp_size=cp_size, cp_rank=rank).runs)
+        for rank in range(cp_size)
+    ]
+    assert max(costs) <= 1.15 * min(costs)

@@ -48,8 +48,22 @@ def test_layout_must_fit_the_model(layout, told):
         factories.trainer_spec(**layout)
 
 
+@pytest.mark.parametrize(
+    ("layout", "told"),
+    [
+        ({"vpp": 2}, "needs a pipeline"),
+        ({"sequence_parallel": True}, "needs tensor parallelism"),
+        ({"overlap_param_gather": True, "overlap_grad_reduce": True}, "needs distributed_optimizer=true"),
+    ],
+)
+def test_layout_options_need_what_they_build_on(layout, told):
+    with pytest.raises(ValidationError, match=told):
+        ParallelismSpec(**layout)
+
+
 def test_ranks_must_be_filled():
     assert ParallelismSpec(dp=2, tp=2, num_ranks=4).world_size == 4
+    assert ParallelismSpec(dp=2, cp=2, num_ranks=4).world_size == 4
     with pytest.raises(ValidationError, match="num_ranks=5"):
         ParallelismSpec(dp=2, num_ranks=5)
     with pytest.raises(ValidationError, match="= 2 but num_ranks=4"):

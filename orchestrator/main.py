@@ -173,7 +173,9 @@ def _build_parts(spec: RunSpec, reporter: Reporter, ends: ExitStack, run_dir: Pa
         packer=spec.schedule.packer,
         balance=spec.schedule.balance,
         barrier=spec.schedule.barrier,
+        cp=spec.parallelism.cp,
         pp=spec.parallelism.pp,
+        vpp=spec.parallelism.vpp,
     )
     return _Parts(
         tokenizer=tokenizer,

@@ -79,7 +79,7 @@ def _process_problems(num_ranks: int, num_engines: int) -> Iterator[Problem]:
     cores = os.cpu_count() or 1
     most = _MAX_PROCESSES_PER_CORE * cores
     for field, what, count in (
-        ("parallelism.dp", "dp × tp × pp", num_ranks),
+        ("parallelism.dp", "dp × tp × pp × cp", num_ranks),
         ("rollout.engine.replicas", "rollout.engine.replicas", num_engines),
     ):
         if count > most:
@@ -89,12 +89,14 @@ def _process_problems(num_ranks: int, num_engines: int) -> Iterator[Problem]:
 def _memory_problems(model: ScratchModelSpec, parallelism: ParallelismSpec) -> Iterator[Problem]:
     per_layer = 2 * model.hidden_size**2 + 3 * model.hidden_size * model.ffn_hidden_size
     num_parameters = model.num_layers * per_layer + model.vocab_size * model.hidden_size
-    needed, there = num_parameters * _BYTES_PER_PARAMETER * parallelism.dp, psutil.virtual_memory().total
+    copies, there = parallelism.dp * parallelism.cp, psutil.virtual_memory().total
+    needed = num_parameters * _BYTES_PER_PARAMETER * copies
     if needed > there:
         yield (
             "model.hidden_size",
-            f"at least {num_parameters:,} parameters on dp={parallelism.dp} need {needed / 2**30:,.1f} GiB, but this "
-            f"machine has {there / 2**30:,.1f} GiB; lower model.hidden_size, model.num_layers or parallelism.dp",
+            f"at least {num_parameters:,} parameters on dp={parallelism.dp} × cp={parallelism.cp} need "
+            f"{needed / 2**30:,.1f} GiB, but this machine has {there / 2**30:,.1f} GiB; lower model.hidden_size, "
+            "model.num_layers or parallelism.dp",
         )
 
 

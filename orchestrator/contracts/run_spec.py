@@ -145,6 +145,13 @@ class RunSpec(TextModel):
                 "parallelism.dp",
                 "batch.type",
             )
+        if isinstance(self.batch, AdaptiveBatchSpec) and self.parallelism.overlap_grad_reduce:
+            raise FieldError(
+                "batch.type=adaptive measures each rank's gradient before it is added to the others', which "
+                "parallelism.overlap_grad_reduce=true does while it is still computed; leave one of them out",
+                "parallelism.overlap_grad_reduce",
+                "batch.type",
+            )
         supply = Supply(
             iterations=self.iterations,
             prompts=self.data.rollout_batch_size,

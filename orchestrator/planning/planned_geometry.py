@@ -27,7 +27,9 @@ def geometry_of(schedule: ScheduleSpec, parallelism: ParallelismSpec) -> StepGeo
         packer=schedule.packer,
         balance=schedule.balance,
         barrier=schedule.barrier,
+        cp=parallelism.cp,
         pp=parallelism.pp,
+        vpp=parallelism.vpp,
     )
 
 

@@ -64,7 +64,7 @@ def layout(parallelism: ParallelismSpec) -> str:
     >>> layout(ParallelismSpec(dp=2, tp=2))
     'dp 2, tp 2'
     """
-    sizes = {"dp": parallelism.dp, "tp": parallelism.tp, "pp": parallelism.pp}
+    sizes = {axis: getattr(parallelism, axis) for axis in ("dp", "tp", "pp", "vpp", "cp")}
     return ", ".join(f"{axis} {size}" for axis, size in sizes.items() if axis == "dp" or size > 1)
 
 

@@ -1219,6 +1219,18 @@ export interface components {
          */
         ParallelismSpec: {
             /**
+             * Cp
+             * @description Context-parallel size: ranks that share the tokens of each sample.
+             * @default 1
+             */
+            cp: number;
+            /**
+             * Distributed Optimizer
+             * @description Whether the optimizer's state is shared out over the dp × cp ranks instead of held by each.
+             * @default false
+             */
+            distributed_optimizer: boolean;
+            /**
              * Dp
              * @description Data-parallel size: copies of the model, each training its own part of every step.
              * @default 1
@@ -1226,9 +1238,22 @@ export interface components {
             dp: number;
             /**
              * Num Ranks
-             * @description Check only: when given, dp × tp × pp must equal it.
+             * @description Check only: when given, dp × tp × pp × cp must equal it.
              */
             num_ranks?: number | null;
+            /**
+             * Overlap Grad Reduce
+             * @description Whether gradients are added up over the dp × cp ranks while the last micro-batch is still computed.
+             * @default false
+             */
+            overlap_grad_reduce: boolean;
+            /**
+             * Overlap Param Gather
+             * @description Whether updated weights are gathered during the next forward; needs distributed_optimizer and
+             *     overlap_grad_reduce.
+             * @default false
+             */
+            overlap_param_gather: boolean;
             /**
              * Pp
              * @description Pipeline-parallel size: ranks that hold consecutive groups of layers.
@@ -1236,11 +1261,23 @@ export interface components {
              */
             pp: number;
             /**
+             * Sequence Parallel
+             * @description Whether tensor-parallel ranks share the tokens between their layers too: less memory for activations.
+             * @default false
+             */
+            sequence_parallel: boolean;
+            /**
              * Tp
              * @description Tensor-parallel size: ranks that share each layer.
              * @default 1
              */
             tp: number;
+            /**
+             * Vpp
+             * @description Groups of layers on each pipeline rank, run in turn (interleaved pipeline): less idle time, more messages.
+             * @default 1
+             */
+            vpp: number;
         };
         /**
          * Phase
@@ -1844,9 +1881,15 @@ export interface components {
             /**
              * @description Layout of the trainer; one rank unless said.
              * @default {
+             *       "cp": 1,
+             *       "distributed_optimizer": false,
              *       "dp": 1,
+             *       "overlap_grad_reduce": false,
+             *       "overlap_param_gather": false,
              *       "pp": 1,
-             *       "tp": 1
+             *       "sequence_parallel": false,
+             *       "tp": 1,
+             *       "vpp": 1
              *     }
              */
             parallelism: components["schemas"]["ParallelismSpec"];
@@ -2256,6 +2299,12 @@ export interface components {
             at: string;
             /** Attempt */
             attempt: number;
+            /**
+             * Can Restart
+             * @description Whether another attempt may do better: a process died, and nothing is wrong with the spec.
+             * @default false
+             */
+            can_restart: boolean;
             /**
              * Outcome
              * @enum {string}

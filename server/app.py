@@ -40,6 +40,8 @@ def create_app(settings: Settings, make_supervisor: MakeSupervisor | None = None
         try:
             yield
         finally:
+            services.hub.close()
+            await services.hub.wait_closed()
             await asyncio.to_thread(services.stop)
 
     # The framework's own pages load scripts from elsewhere and know no rules; server/documents.py has ours.

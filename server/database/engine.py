@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 from sqlalchemy import Connection, Engine, Executable, Table, create_engine, event, make_url
 
 _BUSY_TIMEOUT_MS = 10_000
@@ -46,10 +48,34 @@ def raw_rows(connection: Connection, statement: Executable) -> Sequence[tuple[An
     return rows
 
 
+def float_columns(connection: Connection, statement: Executable, width: int) -> npt.NDArray[np.float64]:
+    """All rows as [column, row] of floats; null becomes NaN. Whole numbers are exact up to 2^53."""
+    rows = raw_rows(connection, statement)
+    return np.array(rows, dtype=np.float64).T if rows else np.empty((width, 0))
+
+
 def insert_raw(connection: Connection, table: Table, columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
     """Insert many rows that need no conversion; several times as fast as an `insert` with dictionaries."""
     sign = "?" if connection.dialect.paramstyle == "qmark" else "%s"
     statement = f"INSERT INTO {table.name} ({', '.join(columns)}) VALUES ({', '.join([sign] * len(columns))})"
+    connection.exec_driver_sql(statement, list(rows))
+
+
+def upsert_raw(
+    connection: Connection,
+    table: Table,
+    columns: Sequence[str],
+    rows: Sequence[tuple[Any, ...]],
+    *,
+    key: Sequence[str],
+) -> None:
+    """As `insert_raw`; a row with a key that is there takes the place of the other."""
+    sign = "?" if connection.dialect.paramstyle == "qmark" else "%s"
+    changed = ", ".join(f"{name} = excluded.{name}" for name in columns if name not in key)
+    statement = (
+        f"INSERT INTO {table.name} ({', '.join(columns)}) VALUES ({', '.join([sign] * len(columns))}) "
+        f"ON CONFLICT ({', '.join(key)}) DO UPDATE SET {changed}"
+    )
     connection.exec_driver_sql(statement, list(rows))
 
 

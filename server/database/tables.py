@@ -3,6 +3,7 @@
 runs ─┬─ attempts ── steps ── schedules      steps and schedules by (run_key, attempt, step)
       ├─ run_tags
       ├─ metric_names ── points              points by (metric_id, attempt, step)
+      ├─ rollups                             points summed up over stretches of steps
       └─ events
 tokens, login_codes                          who may ask
 
@@ -131,6 +132,8 @@ attempts = Table(
     Column("created_at", Timestamp, nullable=False),
     Column("last_heartbeat_at", Timestamp),
     Column("first_step", BigInteger),
+    # Below this step the rollups hold all that is recorded.
+    Column("rolled_up_to", BigInteger, nullable=False, server_default="0"),
     Column("outcome", String(16)),
     Column("reason", Text),
     Column("ended_at", Timestamp),
@@ -208,6 +211,37 @@ points = Table(
     Column("kind", SmallInteger, nullable=False),
     Column("weight", Double, nullable=False),
     # One series is one stretch of the table: a history reads it in order, without jumps.
+    sqlite_with_rowid=False,
+)
+
+rollups = Table(
+    "rollups",
+    metadata,
+    Column("run_key", _Key, primary_key=True, autoincrement=False),
+    # The metric's id, or a negative number for a column of `steps` (server/history/series.py)
+    Column("series", BigInteger, primary_key=True, autoincrement=False),
+    Column("attempt", Integer, primary_key=True, autoincrement=False),
+    Column("num_steps", Integer, primary_key=True, autoincrement=False),
+    # Steps from bucket × num_steps on
+    Column("bucket", BigInteger, primary_key=True, autoincrement=False),
+    # Measured ones, non-finite ones included
+    Column("num_points", BigInteger, nullable=False),
+    Column("first_step", BigInteger, nullable=False),
+    Column("last_step", BigInteger, nullable=False),
+    # From here on finite values only, null without any
+    Column("first_finite_step", BigInteger),
+    Column("last_finite_step", BigInteger),
+    # Reduced as the metric declares
+    Column("value", Double),
+    Column("weight", Double, nullable=False),
+    Column("low", Double),
+    Column("high", Double),
+    Column("first_value", Double),
+    Column("last_value", Double),
+    # The first of each kind
+    Column("nan_step", BigInteger),
+    Column("positive_infinity_step", BigInteger),
+    Column("negative_infinity_step", BigInteger),
     sqlite_with_rowid=False,
 )
 

@@ -15,12 +15,13 @@ import numpy.typing as npt
 from trainer.contracts.metric import Reduction
 
 Floats = npt.NDArray[np.float64]
-_LARGEST = float(np.finfo(np.float64).max)
+LARGEST = float(np.finfo(np.float64).max)
+"""Sums stop here: infinity is told apart from numbers everywhere."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Columns:
-    """Points or buckets of one series; all arrays have the same length."""
+    """Points or rollups of one series, or buckets of them, by ascending step; all arrays have the same length."""
 
     x: Floats
     step: Floats
@@ -57,18 +58,18 @@ def into_buckets(columns: Columns, width: float, reduction: Reduction) -> Column
         return columns
     bucket = np.floor(columns.x / width)
     order = np.argsort(bucket, kind="stable")
-    bucket, x, step, value, weight = (
-        array[order] for array in (bucket, columns.x, columns.step, columns.value, columns.weight)
+    bucket, x, step, last_step, value, weight = (
+        array[order] for array in (bucket, columns.x, columns.step, columns.last_step, columns.value, columns.weight)
     )
     starts = np.flatnonzero(np.r_[True, bucket[1:] != bucket[:-1]])
     ends = np.r_[starts[1:], bucket.size] - 1
-    low, high = np.minimum.reduceat(value, starts), np.maximum.reduceat(value, starts)
+    low, high = np.minimum.reduceat(columns.low[order], starts), np.maximum.reduceat(columns.high[order], starts)
     return Columns(
         x=x[starts],
         step=step[starts],
-        last_step=step[ends],
-        value=_reduced(value, weight, starts, ends, reduction, low, high),
-        weight=np.minimum(np.add.reduceat(weight, starts), _LARGEST),
+        last_step=last_step[ends],
+        value=reduced(value, weight, starts, ends, reduction, low, high),
+        weight=np.minimum(np.add.reduceat(weight, starts), LARGEST),
         low=low,
         high=high,
     )
@@ -79,7 +80,7 @@ def _exponent(array: Floats) -> npt.NDArray[np.intc]:
     return np.frexp(array)[1]
 
 
-def _reduced(
+def reduced(
     value: Floats,
     weight: Floats,
     starts: npt.NDArray[np.intp],
@@ -88,6 +89,7 @@ def _reduced(
     low: Floats,
     high: Floats,
 ) -> Floats:
+    """What the entries from each start to its end come to; low and high are their extremes."""
     match reduction:
         case Reduction.MEAN:
             # A mean cannot overflow, but value · weight and the sum of such products can: powers of two, which round
@@ -100,7 +102,7 @@ def _reduced(
             return np.ldexp(np.clip(mean, np.ldexp(low, -size), np.ldexp(high, -size)), size)
         case Reduction.SUM:
             with np.errstate(over="ignore", invalid="ignore"):
-                return np.nan_to_num(np.add.reduceat(value, starts), nan=0.0, posinf=_LARGEST, neginf=-_LARGEST)
+                return np.nan_to_num(np.add.reduceat(value, starts), nan=0.0, posinf=LARGEST, neginf=-LARGEST)
         case Reduction.MAX:
             return high
         case Reduction.MIN:

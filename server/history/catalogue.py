@@ -1,109 +1,72 @@
-"""The metrics of a run's current view, with what a list shows of each; counted by the database, not point by point."""
+"""The metrics of a run's current view, with what a list shows of each; from rollups where there are any."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
-from sqlalchemy import Connection, func, select, tuple_
+from sqlalchemy import Connection, select, tuple_
 
 from orchestrator.contracts.messages import NonFinite
 from server.database.tables import points, steps
 from server.history import queries
-from server.history.queries import MetricRef, measured_points, steps_of
+from server.history.queries import Extent, MetricRef, Range
 from server.history.schemas import MetricInfo
-from server.steps.columns import STEP_SERIES
-from server.steps.lineage import Segment, current_view, run_segments
+from server.history.stretches import COARSEST
+from server.steps.lineage import current_view, run_segments
 from server.steps.point_values import from_columns
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Extent:
-    """What one segment holds of one series."""
-
-    attempt: int
-    num_points: int
-    first_step: int
-    last_step: int
-    low: float | None
-    high: float | None
+_Parts = Mapping[int, Sequence[tuple[int, Extent]]]
+"""By the number of the series: attempt and extent of each segment that has points of it."""
 
 
 def catalogue(connection: Connection, run_key: int) -> list[MetricInfo]:
     """Every series of the run's current view that has points; those of the step's own columns first."""
-    view = current_view(run_segments(connection, run_key))
-    metrics = queries.metrics(connection, run_key)
-    recorded = {metric.metric_id: metric for metric in metrics.values() if metric.metric_id is not None}
-    extents = _point_extents(connection, list(recorded), view)
-    last = _last_values(connection, extents)
-    return [
-        *_step_infos(connection, run_key, metrics, view),
-        *(_info(metric, extents[i], last[i]) for i, metric in recorded.items() if i in extents),
-    ]
+    ranges = queries.whole_ranges(connection, run_key, current_view(run_segments(connection, run_key)))
+    metrics = list(queries.metrics(connection, run_key).values())
+    parts: dict[int, list[tuple[int, Extent]]] = {}
+    for asked in ranges:
+        for series, extent in queries.extents(connection, asked, metrics, COARSEST).items():
+            parts.setdefault(series, []).append((asked.segment.attempt, extent))
+    last = {**_last_of_columns(connection, ranges, metrics, parts), **_last_of_points(connection, metrics, parts)}
+    return [_info(metric, parts[metric.series], last[metric.series]) for metric in metrics if metric.series in parts]
 
 
-def _point_extents(
-    connection: Connection, metric_ids: Sequence[int], view: Iterable[Segment]
-) -> dict[int, list[_Extent]]:
-    """By metric id, one entry for each segment that has points of it."""
-    found: dict[int, list[_Extent]] = {}
-    for segment in view:
-        query = select(
-            points.c.metric_id,
-            func.count(),
-            func.min(points.c.step),
-            func.max(points.c.step),
-            func.min(points.c.value),
-            func.max(points.c.value),
-        ).where(points.c.metric_id.in_(metric_ids), *measured_points(segment))
-        for metric_id, count, first, last, low, high in connection.execute(query.group_by(points.c.metric_id)):
-            extent = _Extent(
-                attempt=segment.attempt, num_points=count, first_step=first, last_step=last, low=low, high=high
-            )
-            found.setdefault(metric_id, []).append(extent)
-    return found
-
-
-def _last_values(
-    connection: Connection, extents: Mapping[int, Sequence[_Extent]]
+def _last_of_points(
+    connection: Connection, metrics: Sequence[MetricRef], parts: _Parts
 ) -> dict[int, float | NonFinite | None]:
-    keys = [(metric_id, parts[-1].attempt, parts[-1].last_step) for metric_id, parts in extents.items()]
+    recorded = [metric.series for metric in metrics if metric.metric_id is not None and metric.series in parts]
+    keys = [(series, parts[series][-1][0], parts[series][-1][1].last_step) for series in recorded]
     query = select(points.c.metric_id, points.c.value, points.c.kind).where(
         tuple_(points.c.metric_id, points.c.attempt, points.c.step).in_(keys)
     )
     return {row.metric_id: from_columns(row.value, row.kind) for row in connection.execute(query)}
 
 
-def _step_infos(
-    connection: Connection, run_key: int, metrics: Mapping[str, MetricRef], view: Iterable[Segment]
-) -> list[MetricInfo]:
-    parts: dict[str, list[_Extent]] = {name: [] for name in STEP_SERIES}
-    newest: Mapping[str, float] = {}
-    for segment in view:
-        extremes = [each(steps.c[name]) for name in STEP_SERIES for each in (func.min, func.max)]
-        query = select(func.count(), func.min(steps.c.step), func.max(steps.c.step), *extremes)
-        count, first, last, *values = connection.execute(query.where(*steps_of(run_key, segment))).one()
-        if not count:
-            continue
-        for i, name in enumerate(STEP_SERIES):
-            low, high = values[2 * i : 2 * i + 2]
-            extent = _Extent(
-                attempt=segment.attempt, num_points=count, first_step=first, last_step=last, low=low, high=high
-            )
-            parts[name].append(extent)
-        row = select(*(steps.c[name] for name in STEP_SERIES)).where(*steps_of(run_key, segment), steps.c.step == last)
-        newest = dict(zip(STEP_SERIES, connection.execute(row).one(), strict=True))
-    return [_info(metrics[name], parts[name], newest[name]) for name in STEP_SERIES if parts[name]]
+def _last_of_columns(
+    connection: Connection, ranges: Sequence[Range], metrics: Sequence[MetricRef], parts: _Parts
+) -> dict[int, float]:
+    columns = [metric for metric in metrics if metric.metric_id is None and metric.series in parts]
+    if not columns:
+        return {}
+    # Every step has all of them.
+    attempt, extent = parts[columns[0].series][-1]
+    row = connection.execute(
+        select(*(steps.c[metric.name] for metric in columns)).where(
+            steps.c.run_key == ranges[0].run_key, steps.c.attempt == attempt, steps.c.step == extent.last_step
+        )
+    ).one()
+    return {metric.series: value for metric, value in zip(columns, row, strict=True)}
 
 
-def _info(metric: MetricRef, parts: Sequence[_Extent], last: float | NonFinite | None) -> MetricInfo:
+def _info(metric: MetricRef, parts: Sequence[tuple[int, Extent]], last: float | NonFinite | None) -> MetricInfo:
+    extents = [extent for _, extent in parts]
     return MetricInfo(
         name=metric.name,
         reduction=metric.reduction,
-        num_points=sum(part.num_points for part in parts),
-        first_step=parts[0].first_step,
-        last_step=parts[-1].last_step,
+        num_points=sum(extent.num_points for extent in extents),
+        first_step=extents[0].first_step,
+        last_step=extents[-1].last_step,
         last=last,
-        min=min((part.low for part in parts if part.low is not None), default=None),
-        max=max((part.high for part in parts if part.high is not None), default=None),
+        min=min((extent.low for extent in extents if extent.low is not None), default=None),
+        max=max((extent.high for extent in extents if extent.high is not None), default=None),
     )

@@ -1,22 +1,22 @@
-"""All SQL over metrics: names, points, and the x axes of a run's steps."""
+"""All SQL over metrics: names, points and their rollups. The x axes of a run's steps are in `axes.py`."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
-from sqlalchemy import ColumnElement, Connection, literal, select
+from sqlalchemy import ColumnElement, Connection, func, literal, select
 
-from server.database.engine import raw_rows
-from server.database.tables import PointKind, metric_names, points, steps
+from server.database.engine import float_columns
+from server.database.tables import PointKind, attempts, metric_names, points, rollups, steps
 from server.history.buckets import Floats
-from server.history.schemas import XAxis
+from server.history.series import COLUMN_NUMBERS
+from server.history.stretches import Stretch, stretches
 from server.steps.columns import STEP_SERIES, step_series_column
 from server.steps.lineage import Segment
 from trainer.contracts.metric import Reduction
 
-_MICROSECOND_S = 1e-6
+_NO_END = 2**53
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,10 +27,43 @@ class MetricRef:
     reduction: Reduction
     metric_id: int | None
 
+    @property
+    def series(self) -> int:
+        """Its number in the rollups."""
+        return COLUMN_NUMBERS[self.name] if self.metric_id is None else self.metric_id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Range:
+    """Steps of one segment that are asked for, from `first` up to `end`."""
+
+    run_key: int
+    segment: Segment
+    first: int
+    end: int
+    rolled_up_to: int
+
+    def stretches(self, coarsest: int) -> Iterable[Stretch]:
+        """How to read it, with no rollup of more than that many steps."""
+        return stretches(self.first, self.end, rolled_up_to=self.rolled_up_to, coarsest=coarsest)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extent:
+    """What a range holds of one series. What was not measured is left out."""
+
+    num_points: int
+    """Non-finite ones included."""
+    first_step: int
+    last_step: int
+    low: float | None
+    """Over finite values."""
+    high: float | None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PointColumns:
-    """Points of one series within one segment, by ascending step. What was not measured is left out."""
+    """Points of one series by ascending step. What was not measured is left out."""
 
     step: Floats
     value: Floats
@@ -39,15 +72,21 @@ class PointColumns:
     weight: Floats
 
 
-NO_POINTS = PointColumns(step=np.empty(0), value=np.empty(0), kind=np.empty(0), weight=np.empty(0))
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StepAxis:
-    """The x of each step of one segment, by ascending step."""
+class RollupColumns:
+    """Rollups of one series by ascending bucket; NaN: none."""
 
-    step: Floats
-    x: Floats
+    bucket: Floats
+    first_finite_step: Floats
+    last_finite_step: Floats
+    value: Floats
+    weight: Floats
+    low: Floats
+    high: Floats
+    last_value: Floats
+    nan_step: Floats
+    positive_infinity_step: Floats
+    negative_infinity_step: Floats
 
 
 def metrics(connection: Connection, run_key: int) -> dict[str, MetricRef]:
@@ -59,64 +98,147 @@ def metrics(connection: Connection, run_key: int) -> dict[str, MetricRef]:
     return found
 
 
-def step_axis(connection: Connection, run_key: int, segment: Segment, axis: XAxis) -> StepAxis:
-    """The x of every step of a segment; RELATIVE is in seconds since 1970, as TIME."""
-    column: ColumnElement[Any] = {
-        XAxis.STEP: steps.c.step,
-        XAxis.SAMPLES: steps.c.samples_total,
-        XAxis.TOKENS: steps.c.tokens_total,
-        XAxis.TIME: steps.c.ended_at,
-        XAxis.RELATIVE: steps.c.ended_at,
-    }[axis]
-    query = select(steps.c.step, column).where(*steps_of(run_key, segment)).order_by(steps.c.step)
-    table = _table(raw_rows(connection, query), 2)
-    scale = _MICROSECOND_S if axis in (XAxis.TIME, XAxis.RELATIVE) else 1.0
-    return StepAxis(step=table[0], x=table[1] * scale)
+def whole_ranges(connection: Connection, run_key: int, segments: Iterable[Segment]) -> list[Range]:
+    """Everything of these segments."""
+    rows = connection.execute(select(attempts.c.number, attempts.c.rolled_up_to).where(attempts.c.run_key == run_key))
+    rolled_up_to = {row.number: row.rolled_up_to for row in rows}
+    return [
+        Range(
+            run_key=run_key,
+            segment=segment,
+            first=segment.first,
+            end=_NO_END if segment.end is None else segment.end,
+            rolled_up_to=rolled_up_to[segment.attempt],
+        )
+        for segment in segments
+    ]
 
 
-def first_start_s(connection: Connection, run_key: int, segment: Segment) -> float:
-    """When the first step of a segment began, in seconds since 1970; 0 without steps."""
-    query = select(steps.c.started_at).where(*steps_of(run_key, segment)).order_by(steps.c.step).limit(1)
-    started_at = connection.scalar(query)
-    return 0.0 if started_at is None else started_at.timestamp()
+def extents(connection: Connection, asked: Range, wanted: Sequence[MetricRef], coarsest: int) -> dict[int, Extent]:
+    """What the range holds of each series, by its number; one that has no points there is left out."""
+    found: dict[int, Extent] = {}
+    for stretch in asked.stretches(coarsest):
+        parts = (
+            {**_point_extents(connection, asked, stretch, wanted), **_step_extents(connection, asked, stretch, wanted)}
+            if stretch.num_steps == 1
+            else _rollup_extents(connection, asked, stretch, wanted)
+        )
+        for series, part in parts.items():
+            found[series] = part if series not in found else _together(found[series], part)
+    return found
 
 
-def point_columns(
-    connection: Connection, run_key: int, metric: MetricRef, segment: Segment, first: float | None, end: float | None
-) -> PointColumns:
-    """The points of a series within a segment, and within [first, end) of its steps where these are given."""
+def point_columns(connection: Connection, asked: Range, metric: MetricRef, first: int, end: int) -> PointColumns:
+    """The points of a series from step `first` up to `end`."""
     if metric.metric_id is None:
         query = select(steps.c.step, step_series_column(metric.name), literal(int(PointKind.FINITE)), literal(1.0))
-        query = query.where(*steps_of(run_key, segment)).order_by(steps.c.step)
-        step = steps.c.step
+        query = query.where(*steps_between(asked, first, end)).order_by(steps.c.step)
     else:
         query = select(points.c.step, points.c.value, points.c.kind, points.c.weight)
-        query = query.where(points.c.metric_id == metric.metric_id, *measured_points(segment)).order_by(points.c.step)
-        step = points.c.step
-    if first is not None:
-        query = query.where(step >= first)
-    if end is not None:
-        query = query.where(step < end)
-    table = _table(raw_rows(connection, query), 4)
-    return PointColumns(step=table[0], value=table[1], kind=table[2], weight=table[3])
+        query = query.where(points.c.metric_id == metric.metric_id, *_points_between(asked, first, end))
+        query = query.order_by(points.c.step)
+    step, value, kind, weight = float_columns(connection, query, 4)
+    return PointColumns(step=step, value=value, kind=kind, weight=weight)
 
 
-def steps_of(run_key: int, segment: Segment) -> list[ColumnElement[bool]]:
-    """Conditions on `steps`: of this segment of that run."""
-    terms = [steps.c.run_key == run_key, steps.c.attempt == segment.attempt, steps.c.step >= segment.first]
-    return terms if segment.end is None else [*terms, steps.c.step < segment.end]
+def rollup_columns(connection: Connection, asked: Range, metric: MetricRef, stretch: Stretch) -> RollupColumns:
+    """The rollups of a series in a stretch."""
+    names = RollupColumns.__dataclass_fields__
+    query = select(*(rollups.c[name] for name in names)).where(*rollups_of(asked, [metric.series], stretch))
+    columns = float_columns(connection, query.order_by(rollups.c.bucket), len(names))
+    return RollupColumns(**dict(zip(names, columns, strict=True)))
 
 
-def measured_points(segment: Segment) -> list[ColumnElement[bool]]:
-    """Conditions on `points`: of this segment, and measured."""
-    terms = [points.c.attempt == segment.attempt, points.c.step >= segment.first]
-    if segment.end is not None:
-        terms.append(points.c.step < segment.end)
-    return [*terms, points.c.kind != int(PointKind.NOT_MEASURED)]
+def rollups_of(asked: Range, series: Sequence[int], stretch: Stretch) -> list[ColumnElement[bool]]:
+    """Conditions on `rollups`: of these series in this stretch of the range's attempt."""
+    return [
+        rollups.c.run_key == asked.run_key,
+        rollups.c.series.in_(series) if len(series) > 1 else rollups.c.series == series[0],
+        rollups.c.attempt == asked.segment.attempt,
+        rollups.c.num_steps == stretch.num_steps,
+        rollups.c.bucket >= stretch.first // stretch.num_steps,
+        rollups.c.bucket < stretch.end // stretch.num_steps,
+    ]
 
 
-def _table(rows: Any, width: int) -> Floats:
-    """Rows into float columns, [column, row]; None becomes NaN."""
-    if not rows:
-        return np.empty((width, 0))
-    return np.array(rows, dtype=np.float64).T
+def steps_between(asked: Range, first: int, end: int) -> list[ColumnElement[bool]]:
+    """Conditions on `steps`: of the range's attempt, from `first` up to `end`."""
+    return [
+        steps.c.run_key == asked.run_key,
+        steps.c.attempt == asked.segment.attempt,
+        steps.c.step >= first,
+        steps.c.step < end,
+    ]
+
+
+def _points_between(asked: Range, first: int, end: int) -> list[ColumnElement[bool]]:
+    return [
+        points.c.attempt == asked.segment.attempt,
+        points.c.step >= first,
+        points.c.step < end,
+        points.c.kind != int(PointKind.NOT_MEASURED),
+    ]
+
+
+def _rollup_extents(
+    connection: Connection, asked: Range, stretch: Stretch, wanted: Sequence[MetricRef]
+) -> dict[int, Extent]:
+    query = select(
+        rollups.c.series,
+        func.sum(rollups.c.num_points),
+        func.min(rollups.c.first_step),
+        func.max(rollups.c.last_step),
+        func.min(rollups.c.low),
+        func.max(rollups.c.high),
+    ).where(*rollups_of(asked, [metric.series for metric in wanted], stretch))
+    rows = connection.execute(query.group_by(rollups.c.series))
+    return {series: _extent(int(count), *found) for series, count, *found in rows}
+
+
+def _point_extents(
+    connection: Connection, asked: Range, stretch: Stretch, wanted: Sequence[MetricRef]
+) -> dict[int, Extent]:
+    metric_ids = [metric.metric_id for metric in wanted if metric.metric_id is not None]
+    if not metric_ids:
+        return {}
+    query = select(
+        points.c.metric_id,
+        func.count(),
+        func.min(points.c.step),
+        func.max(points.c.step),
+        func.min(points.c.value),
+        func.max(points.c.value),
+    ).where(points.c.metric_id.in_(metric_ids), *_points_between(asked, stretch.first, stretch.end))
+    rows = connection.execute(query.group_by(points.c.metric_id))
+    return {metric_id: _extent(count, *found) for metric_id, count, *found in rows}
+
+
+def _step_extents(
+    connection: Connection, asked: Range, stretch: Stretch, wanted: Sequence[MetricRef]
+) -> dict[int, Extent]:
+    columns = [metric for metric in wanted if metric.metric_id is None]
+    if not columns:
+        return {}
+    extremes = [each(step_series_column(metric.name)) for metric in columns for each in (func.min, func.max)]
+    query = select(func.count(), func.min(steps.c.step), func.max(steps.c.step), *extremes)
+    query = query.where(*steps_between(asked, stretch.first, stretch.end))
+    count, first, last, *values = connection.execute(query).one()
+    if not count:
+        return {}
+    return {metric.series: _extent(count, first, last, *values[2 * i : 2 * i + 2]) for i, metric in enumerate(columns)}
+
+
+def _extent(num_points: int, first_step: int, last_step: int, low: float | None, high: float | None) -> Extent:
+    return Extent(num_points=num_points, first_step=first_step, last_step=last_step, low=low, high=high)
+
+
+def _together(before: Extent, after: Extent) -> Extent:
+    lows = [part.low for part in (before, after) if part.low is not None]
+    highs = [part.high for part in (before, after) if part.high is not None]
+    return Extent(
+        num_points=before.num_points + after.num_points,
+        first_step=before.first_step,
+        last_step=after.last_step,
+        low=min(lows, default=None),
+        high=max(highs, default=None),
+    )

@@ -1,4 +1,8 @@
-"""Answers a query for the history of metrics: whole points where they fit, buckets where they do not."""
+"""Answers a query for the history of metrics: whole points where they fit, buckets where they do not.
+
+steps that lie in the range ──► how many points? ── few ──► points ──────────────────────┐
+                                                 └─ many ─► rollups, points at the edges ─┴─► x ──► buckets
+"""
 
 from __future__ import annotations
 
@@ -7,13 +11,12 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
 from sqlalchemy import Connection
 
-from server.database.tables import PointKind
 from server.errors import NotFoundError
-from server.history import buckets, queries
-from server.history.queries import MetricRef, PointColumns
+from server.history import axes, buckets, queries
+from server.history.parts import Part, PartReader
+from server.history.queries import Extent, MetricRef, Range
 from server.history.schemas import (
     Aggregation,
     MetricHistory,
@@ -22,8 +25,9 @@ from server.history.schemas import (
     SeriesError,
     XAxis,
 )
+from server.history.stretches import COARSEST, fitting_size
 from server.runs import queries as run_queries
-from server.steps.lineage import Segment, current_view, run_segments
+from server.steps.lineage import current_view, run_segments
 from server.steps.point_values import NON_FINITE
 from trainer.contracts.metric import Reduction
 
@@ -40,19 +44,6 @@ class HistoryQuery:
     agg: Aggregation
     superseded: bool
     """Whether superseded steps are told too, as series of their own."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Part:
-    """The points of one series within one segment, with their x."""
-
-    segment: Segment
-    points: PointColumns
-    x: buckets.Floats
-
-    @property
-    def size(self) -> int:
-        return int(self.x.size)
 
 
 def history(connection: Connection, run_ids: Sequence[str], names: Sequence[str], query: HistoryQuery) -> MetricHistory:
@@ -77,79 +68,86 @@ def _run_series(
     run = run_queries.run_record(connection, run_id)
     key = run_queries.run_key(connection, run.id)
     known = queries.metrics(connection, key)
+    missing = [
+        SeriesError(run=run.id, name=name, message=f"The run has no metric {name!r}.")
+        for name in names
+        if name not in known
+    ]
+    wanted = [known[name] for name in names if name in known]
     segments = run_segments(connection, key)
     shown = segments if query.superseded else current_view(segments)
-    axes = _axes(connection, key, shown, query.x)
-    series: list[Series] = []
-    errors: list[SeriesError] = []
-    for name in names:
-        if name not in known:
-            errors.append(SeriesError(run=run.id, name=name, message=f"The run has no metric {name!r}."))
-            continue
-        parts = [_part(connection, key, known[name], segment, axes[i], query) for i, segment in enumerate(shown)]
-        series.extend(_series(run.id, known[name], parts, query))
-    return series, errors
+    axis = axes.axis_of(connection, key, shown, query.x)
+    ranges = [_asked(connection, axis, whole, query) for whole in queries.whole_ranges(connection, key, shown)]
+    extents = [queries.extents(connection, asked, wanted, COARSEST) for asked in ranges] if wanted else []
+    reader = PartReader(connection, axis, first=query.first, end=query.end)
+    series = [
+        one
+        for metric in wanted
+        for one in _metric_series(run.id, metric, reader, query, _holding(metric, ranges, extents))
+    ]
+    return series, missing
 
 
-def _axes(
-    connection: Connection, run_key: int, segments: Sequence[Segment], axis: XAxis
-) -> list[queries.StepAxis | None]:
-    """The x of the steps of each segment; None where x is the step itself."""
-    if axis is XAxis.STEP or not segments:
-        return [None] * len(segments)
-    axes = [queries.step_axis(connection, run_key, segment, axis) for segment in segments]
-    if axis is not XAxis.RELATIVE:
-        return list(axes)
-    start_s = queries.first_start_s(connection, run_key, segments[0])
-    return [replace(a, x=a.x - start_s) for a in axes]
+def _holding(
+    metric: MetricRef, ranges: Sequence[Range], extents: Sequence[dict[int, Extent]]
+) -> list[tuple[Range, Extent]]:
+    return [
+        (asked, found[metric.series]) for asked, found in zip(ranges, extents, strict=True) if metric.series in found
+    ]
 
 
-def _part(
-    connection: Connection,
-    run_key: int,
-    metric: MetricRef,
-    segment: Segment,
-    axis: queries.StepAxis | None,
-    query: HistoryQuery,
-) -> _Part:
-    if axis is None:
-        found = queries.point_columns(connection, run_key, metric, segment, query.first, query.end)
-        return _Part(segment=segment, points=found, x=found.step)
-    inside = np.ones(axis.x.size, dtype=bool)
-    if query.first is not None:
-        inside &= axis.x >= query.first
-    if query.end is not None:
-        inside &= axis.x < query.end
-    step, x = axis.step[inside], axis.x[inside]
-    if step.size == 0:
-        return _Part(segment=segment, points=queries.NO_POINTS, x=np.empty(0))
-    found = queries.point_columns(connection, run_key, metric, segment, float(step.min()), float(step.max()) + 1)
-    # Time may run backwards on a driver's clock: then steps within the range of steps lie outside the range of x.
-    kept = np.isin(found.step, step)
-    found = PointColumns(
-        step=found.step[kept], value=found.value[kept], kind=found.kind[kept], weight=found.weight[kept]
-    )
-    return _Part(segment=segment, points=found, x=x[np.searchsorted(step, found.step)])
+def _asked(connection: Connection, axis: axes.Axis | None, whole: Range, query: HistoryQuery) -> Range:
+    """The steps of a segment that may lie in the range of x."""
+    if query.first is None and query.end is None:
+        return whole
+    if axis is not None:
+        first, end = axes.narrowed(connection, axis, whole, query.first, query.end)
+        return replace(whole, first=first, end=end)
+    first = whole.first if query.first is None else max(whole.first, _step(query.first))
+    end = whole.end if query.end is None else min(whole.end, _step(query.end))
+    return replace(whole, first=first, end=max(first, end))
 
 
-def _series(run_id: str, metric: MetricRef, parts: Sequence[_Part], query: HistoryQuery) -> list[Series]:
+def _step(x: float) -> int:
+    """The first step at or after x, within what a step can be."""
+    return math.ceil(min(max(x, 0.0), 2.0**53))
+
+
+def _metric_series(
+    run_id: str, metric: MetricRef, reader: PartReader, query: HistoryQuery, holding: Sequence[tuple[Range, Extent]]
+) -> list[Series]:
     """One series for each segment that has points. All are cut into buckets of the same width, or none is."""
-    parts = [part for part in parts if part.size]
-    width: float | None = None
-    if query.agg is not Aggregation.NONE and sum(part.size for part in parts) > query.max_points:
-        low, high = min(float(part.x.min()) for part in parts), max(float(part.x.max()) for part in parts)
-        width = buckets.bucket_width(low, high, query.max_points)
-    return [_one_series(run_id, metric, part, width, query.agg) for part in parts]
-
-
-def _one_series(run_id: str, metric: MetricRef, part: _Part, width: float | None, agg: Aggregation) -> Series:
-    finite = part.points.kind == PointKind.FINITE
-    columns = buckets.points(
-        x=part.x[finite],
-        step=part.points.step[finite],
-        value=part.points.value[finite],
-        weight=part.points.weight[finite],
+    total = sum(extent.num_points for _, extent in holding)
+    if query.agg is Aggregation.NONE or total <= query.max_points:
+        parts = [(asked, reader.points(asked, metric)) for asked, _ in holding]
+        return [
+            _one_series(run_id, metric, asked, part, query.agg, width=None, total=part.num_points)
+            for asked, part in parts
+            if part.num_points
+        ]
+    width = buckets.bucket_width(
+        min(extent.first_step for _, extent in holding),
+        max(extent.last_step for _, extent in holding),
+        query.max_points,
     )
+    reduction = Reduction.LAST if query.agg is Aggregation.LAST else metric.reduction
+    sampled = [
+        (asked, extent, reader.rollups(asked, metric, reduction, coarsest=fitting_size(width)))
+        for asked, extent in holding
+    ]
+    if query.x is not XAxis.STEP:
+        ends = [end for _, _, part in sampled for end in part.x_range()]
+        width = buckets.bucket_width(min(ends, default=0.0), max(ends, default=0.0), query.max_points)
+    return [
+        _one_series(run_id, metric, asked, part, query.agg, width=width, total=extent.num_points)
+        for asked, extent, part in sampled
+    ]
+
+
+def _one_series(
+    run_id: str, metric: MetricRef, asked: Range, part: Part, agg: Aggregation, *, width: float | None, total: int
+) -> Series:
+    columns = part.columns
     if width is not None:
         reduction = Reduction.LAST if agg is Aggregation.LAST else metric.reduction
         columns = buckets.into_buckets(columns, width, reduction)
@@ -157,9 +155,9 @@ def _one_series(run_id: str, metric: MetricRef, part: _Part, width: float | None
     return Series(
         run=run_id,
         name=metric.name,
-        attempt=part.segment.attempt,
-        superseded=part.segment.superseded,
-        total=part.size,
+        attempt=asked.segment.attempt,
+        superseded=asked.segment.superseded,
+        total=total,
         sampled=width is not None,
         x=_floats(columns.x),
         step=_integers(columns.step),
@@ -172,18 +170,17 @@ def _one_series(run_id: str, metric: MetricRef, part: _Part, width: float | None
     )
 
 
-def _non_finite(part: _Part, width: float | None) -> tuple[NonFinitePoint, ...]:
+def _non_finite(part: Part, width: float | None) -> tuple[NonFinitePoint, ...]:
     """What no axis can hold; with buckets, the first of each kind in each of them."""
     found: list[NonFinitePoint] = []
     seen: set[tuple[int, int]] = set()
-    for i in np.flatnonzero(part.points.kind != PointKind.FINITE):
-        x, kind = float(part.x[i]), int(part.points.kind[i])
+    for x, step, kind in part.non_finite:
         if width is not None:
             place = (math.floor(x / width), kind)
             if place in seen:
                 continue
             seen.add(place)
-        found.append(NonFinitePoint(x=x, step=int(part.points.step[i]), value=NON_FINITE[kind]))
+        found.append(NonFinitePoint(x=x, step=step, value=NON_FINITE[kind]))
     return tuple(found)
 
 
@@ -192,4 +189,4 @@ def _floats(array: buckets.Floats) -> tuple[float, ...]:
 
 
 def _integers(array: buckets.Floats) -> tuple[int, ...]:
-    return tuple(array.astype(np.int64).tolist())
+    return tuple(array.astype("int64").tolist())

@@ -29,6 +29,7 @@ from server.errors import ConflictError, InvalidError, NotFoundError
 from server.ingest import event_rows, step_rows
 from server.ingest.live_frame import steps_frame
 from server.ingest.prepared_step import PreparedStep, prepare_steps
+from server.ingest.rollup_rows import keep_rollups
 from server.ingest.run_progress import note_progress
 from server.ingest.verify import MAX_COUNT
 from server.live.hub import LiveHub
@@ -122,6 +123,7 @@ class Ingest:
         step_rows.note_first_step(connection, run.key, run.attempt, first)
         if newest_of_attempt is not None and newest_of_attempt > first:
             step_rows.repeat_totals(connection, run.key, run.attempt, first)
+        keep_rollups(connection, run.key, run.attempt, first_new=first)
         note_progress(connection, run, new, appended=newest_of_view is None or first > newest_of_view)
         frame = steps_frame(run.id, run.attempt, new, totals, run_started_at=step_rows.first_start(connection, run.key))
         transaction.after_commit(lambda: self._hub.steps_recorded(frame))

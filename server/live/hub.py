@@ -73,6 +73,11 @@ class LiveHub:
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._end)
 
+    async def wait_closed(self) -> None:
+        """After `close`: until nothing of the hub reads the database any more."""
+        if self._flusher is not None:
+            await asyncio.wait([self._flusher])
+
     def run_changed(self, run_id: str) -> None:
         """Tell that a run was made or changed. Safe from any thread."""
         with self._lock:

@@ -1,0 +1,128 @@
+"""All SQL that keeps the rollups: stretches of steps that are over are summed up when the next one begins.
+
+    steps ──► 64 steps ──► 512 ──► 4096      up to the attempt's `rolled_up_to`; what follows is read point by point
+
+A step that arrives late takes `rolled_up_to` back to its stretch. Only so much is summed up in one transaction that
+nobody waits: what is left follows with the next steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Connection, func, literal, select, update
+
+from server.database.engine import float_columns, upsert_raw
+from server.database.tables import PointKind, attempts, metric_names, points, rollups, steps
+from server.history.buckets import Floats
+from server.history.rollup import Rollups, roll_up
+from server.history.series import COLUMN_NUMBERS, column_reduction
+from server.history.stretches import COARSEST, FINEST, ROLLUP_SIZES
+from trainer.contracts.metric import Reduction
+
+_MAX_STEPS_AT_ONCE = COARSEST
+_KEY = ("run_key", "series", "attempt", "num_steps", "bucket")
+_MEASURED = tuple(field.name for field in fields(Rollups) if field.name not in ("series", "bucket"))
+_WHOLE = {name for name in _MEASURED if name.endswith("_step") or name == "num_points"}
+
+
+def keep_rollups(connection: Connection, run_key: int, attempt: int, *, first_new: int) -> None:
+    """Bring the rollups of an attempt up to date after steps from `first_new` on were stored."""
+    mine = (attempts.c.run_key == run_key, attempts.c.number == attempt)
+    known = connection.execute(select(attempts.c.rolled_up_to).where(*mine)).scalar_one()
+    begin = min(known, first_new // FINEST * FINEST)
+    newest, oldest = connection.execute(
+        select(func.max(steps.c.step), func.min(steps.c.step)).where(*_steps_of(run_key, attempt, begin, None))
+    ).one()
+    # Numbers may jump: between the steps there is nothing to sum up.
+    first = max(begin, oldest // FINEST * FINEST)
+    end = min(newest // FINEST * FINEST, first + _MAX_STEPS_AT_ONCE)
+    if end > first:
+        _roll_up_steps(connection, run_key, attempt, first, end)
+    done = max(end, begin) if end > first else begin
+    if done != known:
+        connection.execute(update(attempts).where(*mine).values(rolled_up_to=done))
+
+
+def _roll_up_steps(connection: Connection, run_key: int, attempt: int, first: int, end: int) -> None:
+    reductions = {COLUMN_NUMBERS[name]: column_reduction(name) for name in COLUMN_NUMBERS}
+    metrics = connection.execute(select(metric_names).where(metric_names.c.run_key == run_key)).all()
+    reductions |= {row.id: Reduction(row.reduction) for row in metrics}
+    parts = _points(connection, [row.id for row in metrics], attempt, first, end)
+    parts = _joined([parts, *_columns(connection, run_key, attempt, first, end)])
+    finest = roll_up(parts, FINEST, reductions)
+    _store(connection, run_key, attempt, FINEST, finest)
+    for size, larger in pairwise(ROLLUP_SIZES):
+        first, end = first // larger * larger, end // larger * larger
+        if end <= first:
+            return
+        parts = _stored(connection, run_key, attempt, size, first, end)
+        _store(connection, run_key, attempt, larger, roll_up(parts, larger // size, reductions))
+
+
+def _steps_of(run_key: int, attempt: int, first: int, end: int | None) -> list[Any]:
+    terms = [steps.c.run_key == run_key, steps.c.attempt == attempt, steps.c.step >= first]
+    return terms if end is None else [*terms, steps.c.step < end]
+
+
+def _points(connection: Connection, metric_ids: list[int], attempt: int, first: int, end: int) -> Rollups:
+    query = select(points.c.metric_id, points.c.step, points.c.value, points.c.kind, points.c.weight).where(
+        points.c.metric_id.in_(metric_ids),
+        points.c.attempt == attempt,
+        points.c.step >= first,
+        points.c.step < end,
+        points.c.kind != int(PointKind.NOT_MEASURED),
+    )
+    series, step, value, kind, weight = float_columns(connection, query, 5)
+    return Rollups.of_points(series=series, step=step, value=value, kind=kind, weight=weight)
+
+
+def _columns(connection: Connection, run_key: int, attempt: int, first: int, end: int) -> Iterator[Rollups]:
+    """The columns of the steps themselves, each of which weighs 1."""
+    query = select(steps.c.step, *(steps.c[name] for name in COLUMN_NUMBERS))
+    step, *columns = float_columns(
+        connection, query.where(*_steps_of(run_key, attempt, first, end)), 1 + len(COLUMN_NUMBERS)
+    )
+    kind, weight = np.full(step.size, float(PointKind.FINITE)), np.ones(step.size)
+    for number, value in zip(COLUMN_NUMBERS.values(), columns, strict=True):
+        series = np.full(step.size, float(number))
+        yield Rollups.of_points(series=series, step=step, value=value, kind=kind, weight=weight)
+
+
+def _stored(connection: Connection, run_key: int, attempt: int, size: int, first: int, end: int) -> Rollups:
+    metric_ids = select(metric_names.c.id).where(metric_names.c.run_key == run_key)
+    numbers = select(rollups.c.series, rollups.c.bucket, *(rollups.c[name] for name in _MEASURED)).where(
+        rollups.c.run_key == run_key,
+        rollups.c.series.in_(metric_ids) | rollups.c.series.in_([literal(n) for n in COLUMN_NUMBERS.values()]),
+        rollups.c.attempt == attempt,
+        rollups.c.num_steps == size,
+        rollups.c.bucket >= first // size,
+        rollups.c.bucket < end // size,
+    )
+    series, bucket, *measured = float_columns(connection, numbers, 2 + len(_MEASURED))
+    return Rollups(series=series, bucket=bucket, **dict(zip(_MEASURED, measured, strict=True)))
+
+
+def _store(connection: Connection, run_key: int, attempt: int, size: int, found: Rollups) -> None:
+    columns = [_plain(found.series, whole=True), _plain(found.bucket, whole=True)]
+    columns += [_plain(getattr(found, name), whole=name in _WHOLE) for name in _MEASURED]
+    rows = [
+        (run_key, series, attempt, size, bucket, *measured) for series, bucket, *measured in zip(*columns, strict=True)
+    ]
+    if rows:
+        upsert_raw(connection, rollups, (*_KEY, *_MEASURED), rows, key=_KEY)
+
+
+def _plain(column: Floats, *, whole: bool) -> list[Any]:
+    """As the database takes it: NaN is null."""
+    return [None if value != value else int(value) if whole else value for value in column.tolist()]
+
+
+def _joined(parts: list[Rollups]) -> Rollups:
+    return Rollups(
+        **{field.name: np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(Rollups)}
+    )

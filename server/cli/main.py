@@ -21,6 +21,7 @@ from server.cli import tables
 from server.cli.client import HistoryQuery, SwellClient
 from server.cli.connection import connect, read_settings
 from server.cli.doctor import examination_table, examine
+from server.cli.export_model import export_model
 from server.cli.lengths_file import read_lengths
 from server.cli.plan_report import plan_report
 from server.cli.planning import PlanOptions, plan_after_run, plan_here, with_run
@@ -213,6 +214,18 @@ def metrics(
     if history.errors:
         raise typer.Exit(ExitCode.NOT_FOUND)
     return None
+
+
+@app.command("export-model")
+def export_model_command(
+    run: RunName,
+    target: Annotated[Path, typer.Argument(metavar="DIRECTORY", help="To be made; it must not hold anything yet.")],
+    step: Annotated[int | None, typer.Option(min=0, help="The checkpoint before this step; else the newest.")] = None,
+) -> None:
+    """Write a checkpoint of a run as a Hugging Face model directory. Run it on the server's machine."""
+    with _client() as client:
+        found = client.run(run)
+    _console().print(tables.shown(export_model(read_settings().run_dir(found.id), target, step=step)))
 
 
 @app.command()

@@ -84,6 +84,9 @@ def test_a_run_whose_process_dies_goes_on_from_its_checkpoint_as_if_it_had_not(s
         assert stack.values(run, name) == stack.values(unbroken, name), name
     kinds = [event["kind"] for event in stack.get(f"/runs/{run}/events")["items"]]
     assert {"checkpoint", "resumed", "run.queued"} <= set(kinds)
+    model = stack.home / f"model of {victim}"
+    assert stack.swell("export-model", run, str(model)).code == 0
+    assert {"config.json", "model.safetensors", "tokenizer.json"} <= {path.name for path in model.iterdir()}
 
 
 def test_a_second_server_of_one_home_only_says_where_the_first_one_is(stack: SwellStack) -> None:

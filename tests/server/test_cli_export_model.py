@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from server.cli.export_model import export_model
+from server.cli.problem import CommandError, ExitCode
+
+
+@pytest.mark.parametrize(
+    ("steps", "asked", "told"),
+    [
+        ((), None, "holds no checkpoint"),
+        ((20, 40), 30, "no checkpoint before step 30; there are 20, 40"),
+    ],
+)
+def test_a_checkpoint_that_is_not_there_is_told_with_those_that_are(
+    tmp_path: Path, steps: tuple[int, ...], asked: int | None, told: str
+) -> None:
+    for step in steps:
+        (tmp_path / "checkpoints" / f"step-{step:08d}").mkdir(parents=True)
+    with pytest.raises(CommandError, match=told) as caught:
+        export_model(tmp_path, tmp_path / "model", step=asked)
+    assert caught.value.code is ExitCode.NOT_FOUND
+
+
+def test_a_checkpoint_without_weights_is_told(tmp_path: Path) -> None:
+    (tmp_path / "checkpoints" / "step-00000020").mkdir(parents=True)
+    with pytest.raises(CommandError, match="holds no weights") as caught:
+        export_model(tmp_path, tmp_path / "model", step=None)
+    assert caught.value.code is ExitCode.BAD_INPUT

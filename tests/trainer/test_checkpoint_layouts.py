@@ -24,6 +24,14 @@ STEPS = {
     2: [[[4, 0, 2], [1], [6]], [[3, 5], [7], []]],
     4: [[[4, 0], [2]], [[1], [6]], [[3], []], [[5], [7]]],
 }
+LAYOUTS: tuple[dict[str, int], ...] = (
+    {"dp": 4, "distributed_optimizer": True},
+    {"dp": 2},
+    {"dp": 2, "distributed_optimizer": True},
+    {"tp": 2, "cp": 2},
+    {"pp": 2, "vpp": 2},
+)
+"""The first is the one that writes."""
 
 
 @contextmanager
@@ -50,7 +58,7 @@ def relative_difference(found: Weights, expected: Weights) -> float:
 
 
 def test_a_checkpoint_goes_on_under_every_layout(local_ray: object, tmp_path: Path) -> None:
-    with started(dp=4) as trainer:
+    with started(dp=4, distributed_optimizer=True) as trainer:
         for seed in (1, 2):
             train(trainer, seed, 4)
         trainer.begin_save(str(tmp_path))
@@ -70,7 +78,7 @@ def test_a_checkpoint_goes_on_under_every_layout(local_ray: object, tmp_path: Pa
         assert record.metrics["train/loss"].value == pytest.approx(
             expected_record.metrics["train/loss"].value, rel=1e-5
         )
-        assert difference == 0 if parallelism == {"dp": 4} else difference <= 1e-5, parallelism
+        assert difference == 0 if parallelism == LAYOUTS[0] else difference <= 1e-5, parallelism
 
 
 def test_a_checkpoint_that_cannot_be_written_or_read_is_told(local_ray: object, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from server.database.engine import Database
 from server.ingest.service import Ingest
 from server.live.hub import LiveHub
 from server.planning.service import Planner
+from server.runs.removal import RunRemover
 from server.runs.service import RunStore
 from server.runs.supervisor_port import RunSupervisor
 from server.services import Services
@@ -31,6 +32,10 @@ def _database(request: Request) -> Database:
 
 def _ingest(request: Request) -> Ingest:
     return _services(request).ingest
+
+
+def _remover(request: Request) -> RunRemover:
+    return _services(request).remover
 
 
 def _planner(request: Request) -> Planner:
@@ -60,6 +65,7 @@ def _principal(request: Request) -> Principal:
 Runs = Annotated[RunStore, Depends(_runs)]
 Reading = Annotated[Database, Depends(_database)]
 Recording = Annotated[Ingest, Depends(_ingest)]
+Remover = Annotated[RunRemover, Depends(_remover)]
 Planning = Annotated[Planner, Depends(_planner)]
 Live = Annotated[LiveHub, Depends(_hub)]
 Tokens = Annotated[TokenStore, Depends(_tokens)]

@@ -15,6 +15,14 @@ class ConflictError(Exception):
         self.code = code
 
 
+class KeyReusedError(Exception):
+    """An idempotency key came with another request than before."""
+
+
+class StaleVersionError(Exception):
+    """What should be changed has changed since the caller read it."""
+
+
 class BusyError(Exception):
     """Too much waits already; the caller should try again in a moment."""
 

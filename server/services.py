@@ -14,6 +14,7 @@ from server.ingest.service import Ingest
 from server.live.hub import LiveHub
 from server.planning.service import Planner
 from server.runs import queries
+from server.runs.removal import RunRemover
 from server.runs.schemas import RunSummary
 from server.runs.service import RunStore
 from server.runs.supervisor_port import NoSupervisor, RunSupervisor
@@ -31,6 +32,7 @@ class Services:
     writer: Writer
     hub: LiveHub
     runs: RunStore
+    remover: RunRemover
     ingest: Ingest
     planner: Planner
     tokens: TokenStore
@@ -52,10 +54,12 @@ class Services:
         self.writer.start()
         self.hub.start(loop)
         self.supervisor.start()
+        self.remover.start()
 
     def stop(self) -> None:
         """End the threads; what was queued for the database is still written."""
         self.supervisor.stop()
+        self.remover.stop()
         self.hub.close()
         self.writer.stop()
         self.database.close()
@@ -77,6 +81,7 @@ def build_services(settings: Settings, make_supervisor: MakeSupervisor | None) -
         writer=writer,
         hub=hub,
         runs=runs,
+        remover=RunRemover(database, writer, settings.run_dir),
         ingest=Ingest(writer, hub),
         planner=Planner(database),
         tokens=TokenStore(database, writer, settings.token_path),

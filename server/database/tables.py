@@ -6,6 +6,7 @@ runs ─┬─ attempts ── steps ── schedules      steps and schedules b
       ├─ rollups                             points summed up over stretches of steps
       └─ events
 tokens, login_codes                          who may ask
+idempotency_keys                             which request made which run
 
 A run's `key` is small and joins; its `id` is what the API shows.
 """
@@ -102,6 +103,11 @@ runs = Table(
     Column("started_at", Timestamp),
     Column("ended_at", Timestamp),
     Column("last_heartbeat_at", Timestamp),
+    # Higher ones start first.
+    Column("priority", Integer, nullable=False, default=0, server_default="0"),
+    Column("archived_at", Timestamp),
+    # Hidden from then on, and removed in the background.
+    Column("deleted_at", Timestamp),
     Column("stop_mode", String(16)),
     Column("stop_requested_at", Timestamp),
     Column("num_steps", BigInteger, nullable=False, default=0),
@@ -282,4 +288,15 @@ login_codes = Table(
     Column("created_at", Timestamp, nullable=False),
     Column("expires_at", Timestamp, nullable=False),
     Column("used_at", Timestamp),
+)
+
+idempotency_keys = Table(
+    "idempotency_keys",
+    metadata,
+    Column("owner", Text, primary_key=True),
+    Column("key", Text, primary_key=True),
+    Column("content_hash", LargeBinary(32), nullable=False),
+    Column("run_id", String(30), nullable=False),
+    Column("created_at", Timestamp, nullable=False),
+    Index("ix_idempotency_keys_created_at", "created_at"),
 )

@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from server.errors import BusyError, ConflictError, InvalidError, NotFoundError
+from server.errors import BusyError, ConflictError, InvalidError, KeyReusedError, NotFoundError, StaleVersionError
 from server.http.pointers import field_problems
 from trainer.contracts.text_model import TextModel
 
@@ -84,6 +84,8 @@ def install(app: FastAPI) -> None:
         NotFoundError,
         ConflictError,
         InvalidError,
+        KeyReusedError,
+        StaleVersionError,
         BusyError,
         Exception,
     ):
@@ -109,6 +111,11 @@ def _as_problem(error: Exception) -> ProblemError:
             return ProblemError(404, "not-found", str(error))
         case ConflictError():
             return ProblemError(409, error.code, str(error))
+        case KeyReusedError():
+            reused = FieldProblem(parameter="Idempotency-Key", detail=str(error))
+            return ProblemError(422, "idempotency-key-reused", str(error), errors=[reused])
+        case StaleVersionError():
+            return ProblemError(412, "stale-version", str(error))
         case BusyError():
             return ProblemError(429, "busy", f"{error}; try again.", headers={"Retry-After": "1"})
     # The traceback is logged by the server; the answer tells nothing of the inside.

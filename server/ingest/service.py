@@ -153,7 +153,7 @@ class Ingest:
 
 def _run_of_attempt(connection: Connection, run_id: str, attempt: int) -> Row[Any]:
     """The run's row, if the attempt is its newest: a number is a fencing token for the writers of older ones."""
-    run = connection.execute(select(runs).where(runs.c.id == run_id)).one_or_none()
+    run = connection.execute(select(runs).where(runs.c.id == run_id, runs.c.deleted_at.is_(None))).one_or_none()
     if run is None:
         raise NotFoundError(f"There is no run with the id {run_id!r}.")
     if attempt < run.attempt:

@@ -84,6 +84,12 @@ class LiveHub:
             self._changed_runs[run_id] = None
         self._call_flusher()
 
+    def ask_again(self) -> None:
+        """Tell everybody that something is gone: what they show must be asked for anew. Safe from any thread."""
+        with self._lock:
+            self._overflowed = True
+        self._call_flusher()
+
     def steps_recorded(self, frame: StepsFrame) -> None:
         """Tell steps that were just recorded. Safe from any thread."""
         with self._lock:

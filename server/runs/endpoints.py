@@ -1,37 +1,56 @@
-"""Submit, list, show and cancel runs."""
+"""Submit, list, show, change, cancel and delete runs."""
 
 from __future__ import annotations
 
+import hashlib
+from dataclasses import replace
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Header, Query, Response
 
 from orchestrator.contracts.run_spec import RunSpec
 from orchestrator.contracts.run_state import RunState
 from server.auth.access import Access, requires
-from server.dependencies import Reading, Runs, Supervisor
+from server.database.engine import Database
+from server.dependencies import Asking, Live, Reading, Remover, Runs, Supervisor
 from server.http.guarded_route import GuardedRoute
 from server.http.problems import FieldProblem, ProblemError
 from server.http.whole_number import WholeNumber
 from server.runs import queries
 from server.runs.cursor import decode_cursor, encode_cursor
+from server.runs.idempotency import IdempotencyKey
 from server.runs.machine_check import check_on_this_machine
 from server.runs.queries import RunFilter
-from server.runs.schemas import CancelRequest, Run, RunPage
+from server.runs.schemas import CancelRequest, DeletedRun, Run, RunChange, RunPage
+from server.runs.version_header import IfMatch, etag, version_of
 
 router = APIRouter(prefix="/api/v1/runs", tags=["runs"], route_class=GuardedRoute)
 
 
 @router.post("", status_code=201, operation_id="createRun")
 @requires(Access.ADMIN)
-def create_run(spec: RunSpec, runs: Runs, database: Reading, supervisor: Supervisor, response: Response) -> Run:
+def create_run(
+    spec: RunSpec,
+    runs: Runs,
+    database: Reading,
+    supervisor: Supervisor,
+    asking: Asking,
+    response: Response,
+    idempotency_key: Annotated[
+        str | None,
+        Header(min_length=1, max_length=200, description="Sent again within a day, it makes no second run."),
+    ] = None,
+) -> Run:
     """Submit a run. It is checked as far as this machine can, and then waits in the queue."""
     check_on_this_machine(spec)
-    run_id = runs.create(spec)
+    key = None
+    if idempotency_key is not None:
+        content_hash = hashlib.sha256(spec.model_dump_json().encode()).digest()
+        key = IdempotencyKey(owner=asking.name, key=idempotency_key, content_hash=content_hash)
+    run_id = runs.create(spec, key)
     supervisor.wake()
     response.headers["Location"] = f"/api/v1/runs/{run_id}"
-    with database.read() as connection:
-        return queries.run_detail(connection, run_id)
+    return _run(database, run_id, response)
 
 
 @router.get("", operation_id="listRuns")
@@ -44,12 +63,13 @@ def list_runs(
     tag: Annotated[
         list[str], Query(max_length=20, description="`tag=value`, or `tag` for any value; all must match.")
     ] = [],  # noqa: B006
+    archived: Annotated[bool, Query(description="Also those that are archived.")] = False,
     cursor: Annotated[str | None, Query(max_length=200, description="The next_cursor of the page before.")] = None,
     limit: Annotated[WholeNumber, Query(ge=1, le=500)] = 100,
 ) -> RunPage:
     """Runs, newest first."""
-    unstated = RunFilter(text=text, name=name, tags=tuple(map(_tag, tag)))
-    filter_ = RunFilter(states=tuple(state), text=text, name=name, tags=unstated.tags)
+    unstated = RunFilter(text=text, name=name, tags=tuple(map(_tag, tag)), archived=archived)
+    filter_ = replace(unstated, states=tuple(state))
     try:
         before = None if cursor is None else decode_cursor(cursor, filter_)
     except ValueError as error:
@@ -67,10 +87,38 @@ def list_runs(
 
 @router.get("/{run_id}", operation_id="getRun")
 @requires(Access.READ)
-def get_run(run_id: str, database: Reading) -> Run:
-    """A run by its id, or the newest one of that name."""
-    with database.read() as connection:
-        return queries.run_detail(connection, run_id)
+def get_run(run_id: str, database: Reading, response: Response) -> Run:
+    """A run by its id, or the newest one of that name. Its ETag is its version, for If-Match."""
+    return _run(database, run_id, response)
+
+
+@router.patch("/{run_id}", operation_id="changeRun")
+@requires(Access.ADMIN)
+def change_run(
+    run_id: str,
+    change: RunChange,
+    runs: Runs,
+    database: Reading,
+    supervisor: Supervisor,
+    asking: Asking,
+    response: Response,
+    if_match: IfMatch = None,
+) -> Run:
+    """Change name, tags or priority, or leave the run out of lists. With If-Match nobody's change is overwritten."""
+    known = _run(database, run_id, response)
+    runs.change(known.id, change, by=asking.name, version=version_of(if_match))
+    supervisor.wake()
+    return _run(database, known.id, response)
+
+
+@router.delete("/{run_id}", status_code=202, operation_id="deleteRun")
+@requires(Access.ADMIN)
+def delete_run(run_id: str, runs: Runs, remover: Remover, live: Live, if_match: IfMatch = None) -> DeletedRun:
+    """Delete a run that has ended, with all its records. It is gone at once; its rows follow in the background."""
+    deleted = runs.delete(run_id, version=version_of(if_match))
+    remover.wake()
+    live.ask_again()
+    return DeletedRun(id=deleted)
 
 
 @router.post("/{run_id}/cancel", operation_id="cancelRun")
@@ -80,13 +128,20 @@ def cancel_run(
     runs: Runs,
     database: Reading,
     supervisor: Supervisor,
+    response: Response,
     how: CancelRequest = CancelRequest(),  # noqa: B008
 ) -> Run:
     """Ask a run to stop: after its step, or at once. It is `cancelled` when no process of it is left."""
     runs.cancel(run_id, how.mode)
     supervisor.wake()
+    return _run(database, run_id, response)
+
+
+def _run(database: Database, run_id: str, response: Response) -> Run:
     with database.read() as connection:
-        return queries.run_detail(connection, run_id)
+        run = queries.run_detail(connection, run_id)
+    response.headers["ETag"] = etag(run.version)
+    return run
 
 
 def _tag(text: str) -> tuple[str, str | None]:

@@ -32,6 +32,8 @@ class RunFilter:
     """The whole name."""
     tags: tuple[tuple[str, str | None], ...] = ()
     """(tag, value); None: any value. All must match."""
+    archived: bool = False
+    """Whether archived ones are shown too."""
 
 
 def new_run_values(run_id: str, spec: RunSpec, now: datetime) -> dict[str, Any]:
@@ -71,7 +73,8 @@ def layout(parallelism: ParallelismSpec) -> str:
 def run_key(connection: Connection, run: str) -> int:
     """The key of a run by its id or, failing that, of the newest run of that name. Raises NotFoundError."""
     by = runs.c.id if is_run_id(run) else runs.c.name
-    key = connection.scalar(select(runs.c.key).where(by == run).order_by(runs.c.key.desc()).limit(1))
+    query = select(runs.c.key).where(by == run, runs.c.deleted_at.is_(None))
+    key = connection.scalar(query.order_by(runs.c.key.desc()).limit(1))
     if key is None:
         raise NotFoundError(f"There is no run with the {'id' if is_run_id(run) else 'name'} {run!r}.")
     return int(key)
@@ -120,7 +123,8 @@ def run_detail(connection: Connection, run: str) -> Run:
 
 def summaries(connection: Connection, run_ids: Sequence[str]) -> list[RunSummary]:
     """The runs with these ids, as far as they exist."""
-    return _summaries(connection, select(runs).where(runs.c.id.in_(run_ids)).order_by(runs.c.key))
+    known = select(runs).where(runs.c.id.in_(run_ids), runs.c.deleted_at.is_(None))
+    return _summaries(connection, known.order_by(runs.c.key))
 
 
 def page(
@@ -149,7 +153,9 @@ def count_by_state(connection: Connection, filter_: RunFilter) -> dict[RunState,
 
 
 def _matches(filter_: RunFilter) -> ColumnElement[bool]:
-    terms: list[ColumnElement[bool]] = [runs.c.key > 0]
+    terms: list[ColumnElement[bool]] = [runs.c.deleted_at.is_(None)]
+    if not filter_.archived:
+        terms.append(runs.c.archived_at.is_(None))
     if filter_.states:
         terms.append(runs.c.state.in_(filter_.states))
     if filter_.name is not None:
@@ -194,6 +200,8 @@ def _summary(row: Row[Any], tags: dict[str, str]) -> RunSummary:
         num_steps=row.num_steps,
         total_steps=row.total_steps,
         last=None if row.last_step is None else LastStep.model_validate_json(row.last_step),
+        priority=row.priority,
+        archived_at=row.archived_at,
         batch_sizes=() if row.sparkline is None else tuple(orjson.loads(row.sparkline)["values"]),
     )
 
@@ -207,6 +215,7 @@ def _run_record(row: Row[Any]) -> RunRecord:
         created_at=row.created_at,
         state_changed_at=row.state_changed_at,
         last_heartbeat_at=row.last_heartbeat_at,
+        priority=row.priority,
         stop_mode=row.stop_mode,
         stop_requested_at=row.stop_requested_at,
     )

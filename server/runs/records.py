@@ -25,6 +25,8 @@ class RunRecord:
     stop_mode: str | None
     """`graceful` or `kill`, once somebody asked the run to stop."""
     stop_requested_at: datetime | None
+    priority: int = 0
+    """Among those that wait, higher ones start first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from pydantic import Field
 from orchestrator.contracts.messages import NonFinite
 from orchestrator.contracts.run_spec import RunSpec
 from orchestrator.contracts.run_state import RunState
-from trainer.contracts.text_model import TextModel
+from trainer.contracts.text_model import Name, TextModel
 
 
 class LastStep(TextModel):
@@ -58,6 +58,10 @@ class RunSummary(TextModel):
     total_steps: int | None
     """Steps there will be, as far as the driver knows."""
     last: LastStep | None
+    priority: int
+    """Among runs that wait, higher ones start first."""
+    archived_at: datetime | None
+    """Since when it is left out of lists."""
     batch_sizes: Annotated[tuple[int, ...], Field(max_length=64)]
     """global_batch_size over the run, at most 64 values, for a sparkline."""
 
@@ -68,6 +72,23 @@ class Run(RunSummary):
     spec: RunSpec
     version: int
     """Grows with every change of state, name or tags."""
+
+
+class RunChange(TextModel):
+    """What shall be different about a run; everything that is not given stays as it is."""
+
+    name: Name | None = None
+    tags: Annotated[dict[Name, Annotated[str, Field(max_length=200)]], Field(max_length=100)] | None = None
+    """All tags that it shall have."""
+    priority: Annotated[int, Field(ge=-1000, le=1000)] | None = None
+    archived: bool | None = None
+    """Whether it is left out of lists. Only a run that has ended can be."""
+
+
+class DeletedRun(TextModel):
+    """A run that is no more."""
+
+    id: str
 
 
 class RunPage(TextModel):

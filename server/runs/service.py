@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Any, Literal
 
-from sqlalchemy import insert, update
+from sqlalchemy import Connection, delete, insert, select, update
 
 from orchestrator.contracts.run_spec import RunSpec
 from orchestrator.contracts.run_state import RunState, RunTrigger
@@ -14,10 +14,12 @@ from server.auth.random_token import hash_token, new_token
 from server.database.engine import Database
 from server.database.tables import attempts, run_tags, runs
 from server.database.writer import Transaction, Work, Writer
-from server.errors import ConflictError
-from server.runs import queries
+from server.errors import ConflictError, StaleVersionError
+from server.runs import idempotency, queries
+from server.runs.idempotency import IdempotencyKey
 from server.runs.records import AttemptRecord, LaunchedAttempt, RunRecord
 from server.runs.run_id import new_run_id
+from server.runs.schemas import RunChange
 from server.runs.transitions import Transition, add_event, apply_trigger, fail_or_restart
 
 
@@ -121,21 +123,70 @@ class RunStore:
 
     # What the API uses
 
-    def create(self, spec: RunSpec) -> str:
-        """Store a new run, queued. Returns its id. The spec has passed its checks already."""
+    def create(self, spec: RunSpec, key: IdempotencyKey | None = None) -> str:
+        """Store a new run, queued, and return its id. The spec has passed its checks already.
+
+        key: the run that it made before is returned instead. Raises KeyReusedError when it stands for another spec.
+        """
         now = _now()
         run_id = new_run_id(now)
 
         def work(transaction: Transaction) -> str:
             connection = transaction.connection
+            known = None if key is None else idempotency.known_run(connection, key)
+            if known is not None:
+                return known
             connection.execute(insert(runs).values(queries.new_run_values(run_id, spec, now)))
-            key = queries.run_key(connection, run_id)
-            if spec.tags:
-                rows = [{"run_key": key, "tag": tag, "value": value} for tag, value in spec.tags.items()]
-                connection.execute(insert(run_tags), rows)
-            add_event(connection, run_key=key, attempt=None, kind="run.queued", at=now, message="created", data={})
+            run_key = queries.run_key(connection, run_id)
+            _set_tags(connection, run_key, spec.tags)
+            add_event(connection, run_key=run_key, attempt=None, kind="run.queued", at=now, message="created", data={})
+            if key is not None:
+                idempotency.remember(connection, key, run_id, now)
             transaction.after_commit(lambda: self._on_change(run_id))
             return run_id
+
+        return self._writer.run(work)
+
+    def change(self, run: str, change: RunChange, *, by: str, version: int | None) -> None:
+        """Change what clients may change of a run; an event tells who did it.
+
+        version: of the run as the caller read it. Raises StaleVersionError when it has changed since, NotFoundError, or
+        ConflictError when a run that has not ended shall be archived.
+        """
+
+        def work(transaction: Transaction) -> None:
+            connection, now = transaction.connection, _now()
+            row = connection.execute(select(runs).where(runs.c.key == queries.run_key(connection, run))).one()
+            _check_version(row.version, version)
+            if change.archived and not RunState(row.state).is_terminal:
+                raise ConflictError("run-active", f"The run is {row.state}; cancel it before it is archived.")
+            values: dict[str, Any] = change.model_dump(exclude={"tags", "archived"}, exclude_none=True)
+            if change.archived is not None:
+                values["archived_at"] = (row.archived_at or now) if change.archived else None
+            connection.execute(update(runs).where(runs.c.key == row.key).values(version=row.version + 1, **values))
+            if change.tags is not None:
+                connection.execute(delete(run_tags).where(run_tags.c.run_key == row.key))
+                _set_tags(connection, row.key, change.tags)
+            told = change.model_dump(exclude_none=True)
+            message = f"{by} changed {', '.join(told) or 'nothing'}"
+            add_event(connection, run_key=row.key, attempt=None, kind="run.changed", at=now, message=message, data=told)
+            transaction.after_commit(lambda: self._on_change(row.id))
+
+        self._writer.run(work)
+
+    def delete(self, run: str, *, version: int | None) -> str:
+        """Hide a run that has ended, and return its id; its rows are removed later. Raises as `change` does."""
+
+        def work(transaction: Transaction) -> str:
+            connection = transaction.connection
+            row = connection.execute(select(runs).where(runs.c.key == queries.run_key(connection, run))).one()
+            _check_version(row.version, version)
+            if not RunState(row.state).is_terminal:
+                raise ConflictError("run-active", f"The run is {row.state}; cancel it before it is deleted.")
+            connection.execute(
+                update(runs).where(runs.c.key == row.key).values(deleted_at=_now(), version=row.version + 1)
+            )
+            return str(row.id)
 
         return self._writer.run(work)
 
@@ -195,3 +246,14 @@ class RunStore:
 
 def _now() -> datetime:
     return datetime.now(UTC)
+
+
+def _set_tags(connection: Connection, run_key: int, tags: Mapping[str, str]) -> None:
+    if tags:
+        rows = [{"run_key": run_key, "tag": tag, "value": value} for tag, value in tags.items()]
+        connection.execute(insert(run_tags), rows)
+
+
+def _check_version(present: int, read: int | None) -> None:
+    if read is not None and read != present:
+        raise StaleVersionError(f"The run is at version {present}, not at {read}; read it again.")

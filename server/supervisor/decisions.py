@@ -168,6 +168,7 @@ def _end_job(run: RunView, *, asked_s: float, patience_s: float, deadlines: Dead
 def _decide_queue(runs: Sequence[RunView], max_active_runs: int) -> list[Action]:
     # A run that begins again first waits until nothing is left of its last attempt.
     queued = [run for run in runs if run.state is RunState.QUEUED and not run.holds_a_slot]
+    queued.sort(key=lambda run: -run.priority)
     busy = [run for run in runs if run.holds_a_slot]
     free = max(0, max_active_runs - len(busy))
     ahead = [run.name for run in (*busy, *queued[:free])]

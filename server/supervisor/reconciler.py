@@ -172,8 +172,17 @@ class Reconciler:
         jobs = {job_id: self._cluster.look(job_id) for job_id in sorted(self._open_jobs)}
         unfinished = self._runs.runs_in(_UNFINISHED)
         known = {job_id_of(run.id, run.attempt) for run in unfinished}
-        ended = [self._runs.run(run_id_of(job_id)) for job_id in jobs if job_id not in known]
+        ended = [run for job_id in jobs if job_id not in known for run in self._ended(job_id)]
         return [self._view(run, jobs) for run in (*unfinished, *ended)]
+
+    def _ended(self, job_id: str) -> list[RunRecord]:
+        try:
+            return [self._runs.run(run_id_of(job_id))]
+        except NotFoundError:
+            # Somebody deleted the run as soon as it had ended.
+            self._cluster.end_processes(job_id)
+            self._open_jobs.discard(job_id)
+            return []
 
     def _view(self, run: RunRecord, jobs: dict[str, JobView]) -> RunView:
         absent = JobView(state=JobState.ABSENT, message="It was never submitted.")
@@ -188,6 +197,7 @@ class Reconciler:
             silent_s=min(self._since(run.last_heartbeat_at or run.state_changed_at), self._since(self._started_at)),
             stopping_s=self._since(run.stop_requested_at) if run.stop_requested_at else 0.0,
             must_be_killed=run.stop_mode == "kill",
+            priority=run.priority,
         )
 
     def _since(self, moment: datetime) -> float:

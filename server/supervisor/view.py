@@ -62,6 +62,8 @@ class RunView:
     """Since somebody asked the run to stop."""
     must_be_killed: bool = False
     """Somebody asked for `kill`."""
+    priority: int = 0
+    """Among those that wait, higher ones start first."""
 
     @property
     def job_id(self) -> str:

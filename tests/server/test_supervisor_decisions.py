@@ -114,6 +114,15 @@ def test_the_oldest_queued_run_starts_and_the_others_say_what_they_wait_for() ->
     ]
 
 
+def test_a_run_of_higher_priority_starts_before_older_ones() -> None:
+    queue = [
+        run(RunState.QUEUED, run_id=f"run_{name}", name=name, attempt=0, priority=priority)
+        for name, priority in (("a", 0), ("b", 2), ("c", 2), ("d", -1))
+    ]
+    launched = [action.run_id for action in decide(queue, DEADLINES, max_active_runs=3) if isinstance(action, Launch)]
+    assert launched == ["run_b", "run_c", "run_a"]
+
+
 def test_the_next_run_starts_only_when_nothing_is_left_of_the_last_one() -> None:
     queued = run(RunState.QUEUED, run_id="run_b", name="b", attempt=0)
     for job, starts in ((ALIVE, False), (LEFTOVER, False), (UNKNOWN, False), (ENDED, True)):

@@ -232,6 +232,17 @@ def test_a_driver_that_dies_fails_its_run_with_its_last_words(world: World) -> N
     assert not world.cluster.jobs["run_A-1"].has_processes
 
 
+def test_a_run_that_is_deleted_as_soon_as_it_ended_leaves_no_process_and_stops_nobody(world: World) -> None:
+    world.runs.add("run_A")
+    world.runs.add("run_B")
+    world.rounds(1)
+    world.cluster.end("run_A-1", "exit code 1", has_processes=True)
+    del world.runs.records["run_A"]
+    world.rounds(2)
+    assert not world.cluster.jobs["run_A-1"].has_processes
+    assert world.runs.state("run_B") is RunState.STARTING
+
+
 def test_a_run_that_may_restart_goes_on_when_nothing_is_left_of_its_last_attempt(world: World) -> None:
     world.runs.max_restarts = 1
     world.running("run_A")

@@ -119,15 +119,23 @@ export interface paths {
         };
         /**
          * Get Run
-         * @description A run by its id, or the newest one of that name.
+         * @description A run by its id, or the newest one of that name. Its ETag is its version, for If-Match.
          */
         get: operations["getRun"];
         put?: never;
         post?: never;
-        delete?: never;
+        /**
+         * Delete Run
+         * @description Delete a run that has ended, with all its records. It is gone at once; its rows follow in the background.
+         */
+        delete: operations["deleteRun"];
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Change Run
+         * @description Change name, tags or priority, or leave the run out of lists. With If-Match nobody's change is overwritten.
+         */
+        patch: operations["changeRun"];
         trace?: never;
     };
     "/api/v1/runs/{run_id}/cancel": {
@@ -675,6 +683,14 @@ export interface components {
          * @enum {string}
          */
         CostSource: "shape" | "measured";
+        /**
+         * DeletedRun
+         * @description A run that is no more.
+         */
+        DeletedRun: {
+            /** Id */
+            id: string;
+        };
         /**
          * DesiredState
          * @description What the server wants the driver to do.
@@ -1610,6 +1626,11 @@ export interface components {
              * @description What the driver is at, by its last heartbeat.
              */
             activity: string | null;
+            /**
+             * Archived At
+             * @description Since when it is left out of lists.
+             */
+            archived_at: string | null;
             /** Attempt */
             attempt: number;
             /**
@@ -1655,6 +1676,11 @@ export interface components {
              */
             parallelism: string;
             /**
+             * Priority
+             * @description Among runs that wait, higher ones start first.
+             */
+            priority: number;
+            /**
              * Reason
              * @description Why it failed, or what it waits for.
              */
@@ -1677,6 +1703,28 @@ export interface components {
              * @description Grows with every change of state, name or tags.
              */
             version: number;
+        };
+        /**
+         * RunChange
+         * @description What shall be different about a run; everything that is not given stays as it is.
+         */
+        RunChange: {
+            /**
+             * Archived
+             * @description Whether it is left out of lists. Only a run that has ended can be.
+             */
+            archived?: boolean | null;
+            /** Name */
+            name?: string | null;
+            /** Priority */
+            priority?: number | null;
+            /**
+             * Tags
+             * @description All tags that it shall have.
+             */
+            tags?: {
+                [key: string]: string;
+            } | null;
         };
         /**
          * RunEvent
@@ -1933,6 +1981,11 @@ export interface components {
              * @description What the driver is at, by its last heartbeat.
              */
             activity: string | null;
+            /**
+             * Archived At
+             * @description Since when it is left out of lists.
+             */
+            archived_at: string | null;
             /** Attempt */
             attempt: number;
             /**
@@ -1977,6 +2030,11 @@ export interface components {
              * @description The layout in a few words: `dp 2`, `dp 2, tp 2`.
              */
             parallelism: string;
+            /**
+             * Priority
+             * @description Among runs that wait, higher ones start first.
+             */
+            priority: number;
             /**
              * Reason
              * @description Why it failed, or what it waits for.
@@ -2979,6 +3037,8 @@ export interface operations {
                 name?: string | null;
                 /** @description `tag=value`, or `tag` for any value; all must match. */
                 tag?: string[];
+                /** @description Also those that are archived. */
+                archived?: boolean;
                 /** @description The next_cursor of the page before. */
                 cursor?: string | null;
                 limit?: number;
@@ -3012,7 +3072,10 @@ export interface operations {
     createRun: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Sent again within a day, it makes no second run. */
+                "idempotency-key"?: string | null;
+            };
             path?: never;
             cookie?: never;
         };
@@ -3052,6 +3115,78 @@ export interface operations {
             cookie?: never;
         };
         requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deleteRun: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of the run as it was read: change that version or none. */
+                "if-match"?: string | null;
+            };
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeletedRun"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    changeRun: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of the run as it was read: change that version or none. */
+                "if-match"?: string | null;
+            };
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RunChange"];
+            };
+        };
         responses: {
             /** @description Successful Response */
             200: {

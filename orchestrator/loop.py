@@ -1,8 +1,8 @@
 """The training of one attempt, from the first step to the last. Built by main.py out of parts that know no more of it.
 
     warm start     supervised steps until held-out answers are good enough
-    iteration      take prompts ─► generate ─► score ─► filter ─► advantages ─► cut into steps ─► what is left waits
-                   then for each step: schedule ─► train ─► push weights ─► report
+    iteration      take prompts ─► generate ─► judge ─► filter ─► (log-probs) ─► advantages ─► cut into steps
+                   what is left waits; then for each step: schedule ─► train ─► push weights ─► report
 
 It knows neither Ray nor torch nor HTTP: parts come as the protocols of `contracts/`, so tests run it on fakes.
 """
@@ -10,16 +10,17 @@ It knows neither Ray nor torch nor HTTP: parts come as the protocols of `contrac
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 
 from orchestrator.adaptive_size import AdaptiveSize
+from orchestrator.advantages import Estimate
 from orchestrator.batch_policy import StepCut, cut_into_steps
 from orchestrator.batch_size import BatchPosition
 from orchestrator.checkpoints import Checkpoints, Resumption
-from orchestrator.contracts.algorithm_spec import AdvantageEstimator
+from orchestrator.contracts.algorithm_spec import RewardKlSpec
 from orchestrator.contracts.batch_spec import AdaptiveBatchSpec, BatchSpec
 from orchestrator.contracts.messages import EventMessage
 from orchestrator.contracts.rollout import PromptSource, Reporter
@@ -31,9 +32,10 @@ from orchestrator.rollout_round import RolledOut, Roller
 from orchestrator.size_plan import steps_left
 from orchestrator.step_runner import PhaseGoal, StepRunner, StopRequestedError
 from orchestrator.stopwatch import Stopwatch
-from orchestrator.train_items import TrainItem, num_rollouts, rollout_items
+from orchestrator.train_items import TrainItem, num_rollouts, rollout_items, with_advantages
 from orchestrator.training_state import TrainingState
 from orchestrator.warm_start import WarmStart
+from trainer.contracts.metric import Metric
 
 _log = logging.getLogger(__name__)
 
@@ -56,7 +58,10 @@ class IterationPlan:
     """What is done with the rollouts of each iteration, and how often."""
 
     iterations: int
-    advantage: AdvantageEstimator
+    estimate: Estimate
+    """From rewards to advantages."""
+    reward_kl: RewardKlSpec | None
+    """What is taken from the rewards first; None: nothing."""
     batch: BatchSpec
     filter_spec: FilterSpec
     rollouts_per_iteration: int
@@ -165,7 +170,8 @@ class TrainingLoop:
         self._tell_activity(iteration, f"generating {self._plan.rollouts_per_iteration} rollouts")
         rolled = self._roller.roll(iteration, num_empty_before=self._num_empty)
         waited = [replace(item, age=item.age + 1) for item in self._waiting]
-        items = waited + rollout_items(rolled.filtered.kept, self._plan.advantage)
+        fresh, metrics = self._made_of(rolled)
+        items = waited + fresh
         cut, counts = self._cut(items, iteration, rolled, num_carried_in=num_rollouts(waited))
         self._waiting = [items[i] for i in cut.carried]
         if not cut.steps:
@@ -174,7 +180,13 @@ class TrainingLoop:
         self._num_empty = 0
         num_samples = sum(map(len, cut.steps))
         self._tell_activity(iteration, f"training {len(cut.steps)} steps on {num_samples} samples")
-        self._train([[items[i] for i in step] for step in cut.steps], iteration, rolled, counts, since)
+        self._train([[items[i] for i in step] for step in cut.steps], iteration, metrics, counts, since)
+
+    def _made_of(self, rolled: RolledOut) -> tuple[list[TrainItem], dict[str, Metric]]:
+        """What the kept rollouts give to train, and what is to be told of them."""
+        scored, cost = self._steps.score(rollout_items(rolled.filtered.kept))
+        items, taken = with_advantages(scored, self._plan.estimate, kl=self._plan.reward_kl)
+        return items, rolled.metrics() | cost | taken
 
     def _cut(
         self, items: Sequence[TrainItem], iteration: int, rolled: RolledOut, *, num_carried_in: int
@@ -200,7 +212,7 @@ class TrainingLoop:
         self,
         steps: Sequence[Sequence[TrainItem]],
         iteration: int,
-        rolled: RolledOut,
+        of_rollouts: Mapping[str, Metric],
         counts: RolloutCounts,
         since: Stopwatch,
     ) -> None:
@@ -211,7 +223,7 @@ class TrainingLoop:
             self._position = self._position.after(len(items))
             decision, metrics = (None, {}) if self._adaptive is None else self._adaptive.observe(trained)
             if k == 0:
-                metrics |= rolled.metrics()
+                metrics |= of_rollouts
             if k + 1 == len(steps):
                 metrics |= self._steps.push_weights()
             self._steps.report(

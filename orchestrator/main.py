@@ -13,7 +13,7 @@ import sys
 import traceback
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
@@ -21,13 +21,14 @@ from typing import Any
 
 import ray
 
+from orchestrator.advantages import Estimate, estimate_of
 from orchestrator.calibration import CostCalibration
 from orchestrator.checkpoint_store import CheckpointStore
 from orchestrator.checkpoints import Checkpoints
+from orchestrator.contracts.algorithm_spec import AlgorithmSpec, RewardKlSpec
 from orchestrator.contracts.checkpoint_spec import CheckpointSpec
 from orchestrator.contracts.messages import AttemptLaunch, Phase, StateReport
 from orchestrator.contracts.rollout import PromptSource, Reporter, Reward, RolloutEngine
-from orchestrator.contracts.rollout_spec import ZeroVariancePolicy
 from orchestrator.contracts.run_spec import RunSpec
 from orchestrator.contracts.schedule_spec import CostSource
 from orchestrator.cost_model import CostModel
@@ -47,6 +48,7 @@ from orchestrator.warm_start import HeldOutEval, WarmStart
 from trainer.architecture import load_hf_config
 from trainer.contracts.model_spec import ModelSpec, ScratchModelSpec
 from trainer.contracts.policy_trainer import PolicyTrainer, TrainerError
+from trainer.contracts.python_function import PythonFunction
 from trainer.contracts.trainer_spec import PhaseSpec
 from trainer.ray_trainer import RayPolicyTrainer
 
@@ -124,14 +126,16 @@ def build_loop(spec: RunSpec, reporter: Reporter, ends: ExitStack, *, run_dir: P
         TrainerError: a rank did not start.
     """
     _log.info("starting %s", spec.name)
+    estimate = _import_user_code(spec.algorithm)
     reporter.activity("starting the trainer and the engines", num_steps=0, total_steps=None)
     parts = _build_parts(spec, reporter, ends, run_dir)
     return TrainingLoop(
         warm_start=_warm_start(spec, parts, reporter),
-        goal=_goal(Phase.RL, spec.rl_phase, spec, zero_variance=spec.filter.zero_variance),
+        goal=_rl_goal(spec),
         plan=IterationPlan(
             iterations=spec.iterations,
-            advantage=spec.algorithm.advantage,
+            estimate=estimate,
+            reward_kl=spec.algorithm.kl if isinstance(spec.algorithm.kl, RewardKlSpec) else None,
             batch=spec.batch,
             filter_spec=spec.filter,
             rollouts_per_iteration=spec.rollouts_per_iteration,
@@ -238,16 +242,28 @@ def _warm_start(spec: RunSpec, parts: _Parts, reporter: Reporter) -> WarmStart |
     )
 
 
-def _goal(
-    phase: Phase, phase_spec: PhaseSpec, spec: RunSpec, *, zero_variance: ZeroVariancePolicy | None = None
-) -> PhaseGoal:
+def _goal(phase: Phase, phase_spec: PhaseSpec, spec: RunSpec) -> PhaseGoal:
     return PhaseGoal(
         phase=phase,
         spec=phase_spec,
         loss_aggregation=spec.algorithm.loss_aggregation,
         constant_tokens=spec.constant_tokens,
-        zero_variance=zero_variance,
     )
+
+
+def _rl_goal(spec: RunSpec) -> PhaseGoal:
+    return replace(
+        _goal(Phase.RL, spec.rl_phase, spec),
+        zero_variance=spec.filter.zero_variance,
+        needs_trainer_log_probs=spec.algorithm.needs_trainer_log_probs,
+    )
+
+
+def _import_user_code(algorithm: AlgorithmSpec) -> Estimate:
+    """Import what the spec names of the user's, before anything is started that would be in vain without it."""
+    if isinstance(algorithm.loss, PythonFunction):
+        algorithm.loss.load("algorithm.loss")
+    return estimate_of(algorithm.advantage)
 
 
 def _tokenizer(model: ModelSpec, stream: TaskStream) -> TextTokenizer:

@@ -1,8 +1,8 @@
 """Trains one step after the other: schedule it, hand it to the trainer, push the new weights, report it.
 
-    items ──► schedule ──► trainer ──► record ──► (push, eval) ──► report
-                 ▲                        │
-                 └── calibration, if any ◄┘
+    items ──► (log-probs) ──► schedule ──► trainer ──► record ──► (push, eval) ──► report
+                                 ▲                        │
+                                 └── calibration, if any ◄┘
 
 The warm start and the loop both train through it: the one place that counts steps and policy versions.
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from orchestrator.calibration import CostCalibration
@@ -24,10 +25,10 @@ from orchestrator.sample_shape import SampleShape
 from orchestrator.schedule import build_dp_schedule, step_figures
 from orchestrator.step_message import TrainedStep, step_message
 from orchestrator.stopwatch import Stopwatch
-from orchestrator.train_items import TrainItem, train_samples
+from orchestrator.train_items import TrainItem, scoring_samples, train_samples, with_log_probs
 from trainer.contracts.certificate import LossAggregation
 from trainer.contracts.metric import Metric, mean
-from trainer.contracts.policy_trainer import PolicyTrainer, StepRecord
+from trainer.contracts.policy_trainer import LogProbsOf, PolicyTrainer, StepRecord
 from trainer.contracts.schedule import DpSchedule, StepSchedule
 from trainer.contracts.trainer_spec import PhaseSpec
 
@@ -44,6 +45,8 @@ class PhaseGoal:
     spec: PhaseSpec
     loss_aggregation: LossAggregation
     constant_tokens: int
+    needs_trainer_log_probs: bool = False
+    """Whether the trainer recomputes the log-probs of what was rolled out."""
     zero_variance: ZeroVariancePolicy | None = None
     """Whether groups without variance count in the denominators; None: its steps have no groups."""
 
@@ -97,6 +100,27 @@ class StepRunner:
         self.begin(goal)
         self._trainer.load(str(directory))
         self._num_steps, self._policy_version = num_steps, policy_version
+
+    def score(self, items: Sequence[TrainItem]) -> tuple[list[TrainItem], dict[str, Metric]]:
+        """Rolled-out items with the log-probs that the phase wants beside the engine's; returns what that cost too.
+
+        To be called before the first step that follows their generation, while the weights are those that made them.
+        """
+        goal = self._goal
+        if goal is None:
+            raise RuntimeError("score was called before begin")
+        if not items or not (goal.needs_trainer_log_probs or goal.spec.keeps_reference):
+            return list(items), {}
+        stopwatch = Stopwatch()
+        plan = self._plan([item.shape for item in items], goal, self._present_cost_model())
+        samples = scoring_samples(items)
+        ask = partial(self._trainer.log_probs, samples=samples, schedule=plan)
+        scored = with_log_probs(
+            items,
+            trainer=ask(of=LogProbsOf.POLICY) if goal.needs_trainer_log_probs else None,
+            reference=ask(of=LogProbsOf.REFERENCE) if goal.spec.keeps_reference else None,
+        )
+        return scored, {"perf/log_probs_s": mean(stopwatch.seconds, 1)}
 
     def train(self, items: Sequence[TrainItem], *, iteration: int) -> TrainedStep:
         """Train one step on all the items. It is to be reported before the next one begins."""

@@ -10,7 +10,7 @@ sampling are drawn by seeds that depend on the iteration alone, so no generator 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -58,7 +58,8 @@ class _WaitingItem:
     advantage: float | None
     policy_version: int
     age: int
-    has_log_probs: bool
+    arrays: tuple[str, ...]
+    """Names of its log-probs that are there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +69,8 @@ class _DriverFile:
     waiting: tuple[_WaitingItem, ...]
 
 
-_FORMAT = 1
+_FORMAT = 2
+_LOG_PROBS = ("log_probs", "trainer_log_probs", "reference_log_probs")
 _DRIVER_FILE = TypeAdapter(_DriverFile)
 
 
@@ -79,8 +81,7 @@ def write_training_state(directory: Path, state: TrainingState, waiting: Sequenc
     arrays: dict[str, npt.NDArray[np.generic]] = {}
     for i, item in enumerate(waiting):
         arrays[f"{i}/token_ids"] = item.token_ids
-        if item.log_probs is not None:
-            arrays[f"{i}/log_probs"] = item.log_probs
+        arrays |= {f"{i}/{name}": getattr(item, name) for name in _log_probs_of(item)}
     save_file(arrays, directory / _WAITING_FILE)
 
 
@@ -112,12 +113,16 @@ def _without_arrays(item: TrainItem) -> _WaitingItem:
         advantage=item.advantage,
         policy_version=item.policy_version,
         age=item.age,
-        has_log_probs=item.log_probs is not None,
+        arrays=_log_probs_of(item),
     )
 
 
+def _log_probs_of(item: TrainItem) -> tuple[str, ...]:
+    return tuple(name for name in _LOG_PROBS if getattr(item, name) is not None)
+
+
 def _with_arrays(item: _WaitingItem, i: int, arrays: dict[str, npt.NDArray[np.generic]]) -> TrainItem:
-    made = TrainItem(
+    return TrainItem(
         shape=item.shape,
         token_ids=arrays[f"{i}/token_ids"].astype(np.int64, copy=False),
         num_prompt_tokens=item.num_prompt_tokens,
@@ -125,5 +130,5 @@ def _with_arrays(item: _WaitingItem, i: int, arrays: dict[str, npt.NDArray[np.ge
         advantage=item.advantage,
         policy_version=item.policy_version,
         age=item.age,
+        **{name: arrays[f"{i}/{name}"].astype(np.float32) for name in item.arrays},
     )
-    return replace(made, log_probs=arrays[f"{i}/log_probs"].astype(np.float32)) if item.has_log_probs else made

@@ -1,6 +1,7 @@
 """A trainer's part of a checkpoint: whole tensors by Hugging Face names, so that any parallel layout can go on from it.
 
-    stage-0.safetensors, stage-1.safetensors, …    weight/NAME, exp_avg/NAME, exp_avg_sq/NAME of a pipeline stage, fp32
+    stage-0.safetensors, stage-1.safetensors, …    weight/NAME, exp_avg/NAME, exp_avg_sq/NAME of a pipeline stage, fp32;
+                                                   reference/NAME where the phase keeps a frozen reference
     trainer.json                                   updates so far, position of the learning rate
 
 Adam's moments have the shape of their weight, and fusing, splitting and padding only move numbers: so the moments go
@@ -23,7 +24,7 @@ from safetensors import safe_open
 from safetensors.numpy import save_file
 from torch import Tensor
 
-WEIGHT = "weight"
+WEIGHT, REFERENCE = "weight", "reference"
 _STATE_FILE = "trainer.json"
 _FORMAT = 1
 

@@ -6,6 +6,7 @@ A plain class, so that tests can run one rank without Ray; `trainer/ray_trainer.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from torch import Tensor
 from trainer.adam_state import MOMENTS, AdamState, read_adam_state, write_adam_state
 from trainer.architecture import Architecture, load_hf_config
 from trainer.checkpoint import (
+    REFERENCE,
     WEIGHT,
     BackgroundWrite,
     TrainerPosition,
@@ -28,13 +30,17 @@ from trainer.checkpoint import (
     write_position,
     write_stage,
 )
+from trainer.contracts.policy_trainer import LogProbsOf
 from trainer.contracts.trainer_spec import PhaseSpec, TrainerSpec
 from trainer.conversion import shard_stage, unshard_stage
 from trainer.device import BACKENDS, DeviceType, open_device, seed_device
 from trainer.initial_weights import initial_weights
+from trainer.log_prob_pass import log_prob_pass
+from trainer.losses.table import logit_temperature
 from trainer.model import build_model, gathered_gradients, parameters_of, set_weights, tensors_of, wait_for_weights
 from trainer.optimization import LrSchedule, build_optimizer
-from trainer.shard import RankShard
+from trainer.reference_weights import ReferenceWeights
+from trainer.shard import FloatArray, RankShard
 from trainer.step_report import RankStepReport
 from trainer.train_step import TrainingState, train
 
@@ -56,6 +62,7 @@ class MegatronRank:
         self._timeout = timedelta(seconds=collective_timeout_s)
         self._store: Any = None
         self._state: TrainingState | None = None
+        self._reference: ReferenceWeights | None = None
         self._save: BackgroundWrite | None = None
         # Ranks share the machine's cores; two processes with two threads each slow each other to a crawl.
         torch.set_num_threads(num_threads)
@@ -97,10 +104,32 @@ class MegatronRank:
             device=self._device,
             measure_noise=phase.measure_noise,
         )
+        self._reference = ReferenceWeights(self._parameters) if phase.keeps_reference else None
 
     def train(self, shard: RankShard) -> list[RankStepReport]:
         """Train this rank's share of an iteration; one report for each step."""
         return train(self._phase_state(), shard, global_batch_sizes=shard.global_batch_sizes)
+
+    def log_probs(self, shard: RankShard, of: LogProbsOf) -> FloatArray | None:
+        """Log-probs of the shard's loss tokens, [T] as in `SampleArrays`; None where another rank has them too.
+
+        Raises:
+            ValueError: the reference is asked for in a phase that keeps none.
+        """
+        if of is LogProbsOf.REFERENCE and self._reference is None:
+            raise ValueError("this phase keeps no reference; set keeps_reference in its PhaseSpec")
+        state = self._phase_state()
+        wait_for_weights(self._model)
+        with self._reference.swapped_in() if of is LogProbsOf.REFERENCE and self._reference else nullcontext():
+            log_probs = log_prob_pass(
+                state.model,
+                [micro_batch for step in shard.steps() for micro_batch in step],
+                vocab_size=state.vocab_size,
+                temperature=logit_temperature(state.loss),
+                device=state.device,
+            )
+        is_first = parallel_state.get_tensor_model_parallel_rank() == parallel_state.get_context_parallel_rank() == 0
+        return log_probs if is_first else None
 
     def weights(self) -> WholeTensors:
         """The stage's whole tensors by Hugging Face names, on the first of the ranks that hold them.
@@ -122,6 +151,9 @@ class MegatronRank:
         state, path = self._phase_state(), Path(directory)
         adam = read_adam_state(state.optimizer, self._parameters)
         tensors = {WEIGHT: self._whole(adam.weights)} | {name: self._whole(adam.moments[name]) for name in MOMENTS}
+        if self._reference is not None:
+            frozen = {name: tensor.to(self._device) for name, tensor in self._reference.tensors.items()}
+            tensors[REFERENCE] = self._whole(frozen)
         stage = parallel_state.get_pipeline_model_parallel_rank()
         position = TrainerPosition(num_updates=adam.num_updates, lr_schedule=state.lr_schedule.state_dict())
 
@@ -163,6 +195,8 @@ class MegatronRank:
             ),
         )
         state.lr_schedule.load_state_dict(position.lr_schedule)
+        if self._reference is not None:
+            self._reference.set(self._shards(read_tensors(path, REFERENCE, names)))
 
     def leave(self) -> None:
         """Undo `join`, so that the process can join again: for tests that run a rank in their own process."""

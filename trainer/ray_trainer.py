@@ -17,13 +17,15 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+import numpy.typing as npt
 import ray
 
 from trainer.architecture import Architecture, load_hf_config
 from trainer.checkpoint_files import check_tensors
 from trainer.contracts.loss_spec import LossSpec
 from trainer.contracts.model_spec import HuggingFaceModelSpec
-from trainer.contracts.policy_trainer import StepRecord, TrainerError, Weights
+from trainer.contracts.policy_trainer import LogProbsOf, StepRecord, TrainerError, Weights
 from trainer.contracts.sample import TrainSample
 from trainer.contracts.schedule import DpSchedule
 from trainer.contracts.trainer_spec import PhaseSpec, TrainerSpec
@@ -126,12 +128,32 @@ class RayPolicyTrainer:
         """
         if self._loss is None:
             raise ValueError("train was called before start_phase")
-        if len(schedule.partitions) != self._layout.dp:
-            raise ValueError(f"the schedule is for dp={len(schedule.partitions)}, the trainer has dp={self._layout.dp}")
+        self._check_dp(schedule)
         shards = make_shards(samples, schedule, loss=self._loss, vocab_size=self._vocab_size)
         in_store = [ray.put(shard) for shard in shards]
         reports = self._call({rank: ("train", in_store[self._layout.dp_rank(rank)]) for rank in self._ranks})
         return [merge_reports(of_step, self._layout) for of_step in zip(*reports, strict=True)]
+
+    def log_probs(
+        self, *, samples: Sequence[TrainSample], schedule: DpSchedule, of: LogProbsOf
+    ) -> list[npt.NDArray[np.float32]]:
+        """Log-probs of the samples' loss tokens; nothing is trained.
+
+        Raises:
+            ValueError: the schedule is for another dp size, or a token is not in the vocabulary.
+            TrainerError: a rank failed, or the reference is asked for in a phase that keeps none.
+        """
+        self._check_dp(schedule)
+        shards = make_shards(samples, schedule, loss=None, vocab_size=self._vocab_size)
+        in_store = [ray.put(shard) for shard in shards]
+        found = self._call({rank: ("log_probs", in_store[self._layout.dp_rank(rank)], of) for rank in self._ranks})
+        log_probs: list[npt.NDArray[np.float32]] = [np.empty(0, dtype=np.float32)] * len(samples)
+        for dp_rank, partition in enumerate(schedule.partitions):
+            row = found[self._layout.rank(dp_rank=dp_rank, pp_rank=self._layout.pp - 1)]
+            bounds = np.cumsum([samples[i].num_tokens for i in partition])
+            for i, part in zip(partition, np.split(row, bounds[:-1]), strict=False):
+                log_probs[i] = part
+        return log_probs
 
     def weights(self) -> Weights:
         return self._gather("weights")
@@ -157,6 +179,10 @@ class RayPolicyTrainer:
         for actor in actors:
             ray.kill(actor, no_restart=True)
         _wait_until_dead(actors)
+
+    def _check_dp(self, schedule: DpSchedule) -> None:
+        if len(schedule.partitions) != self._layout.dp:
+            raise ValueError(f"the schedule is for dp={len(schedule.partitions)}, the trainer has dp={self._layout.dp}")
 
     @property
     def _ranks(self) -> range:

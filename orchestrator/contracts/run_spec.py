@@ -17,7 +17,7 @@ from orchestrator.contracts.data_spec import ReasoningGymDataSpec
 from orchestrator.contracts.rollout_spec import FilterSpec, ReasoningGymRewardSpec, RolloutSpec, ZeroVariancePolicy
 from orchestrator.contracts.schedule_spec import Packer, ScheduleSpec
 from orchestrator.contracts.warm_start_spec import SftWarmStartSpec
-from trainer.contracts.loss_spec import ClippedLossSpec, SftLossSpec
+from trainer.contracts.loss_spec import SftLossSpec
 from trainer.contracts.model_spec import ModelSpec, ScratchModelSpec
 from trainer.contracts.optimizer_spec import OptimizerSpec
 from trainer.contracts.parallelism_spec import ParallelismSpec, check_layout
@@ -83,13 +83,12 @@ class RunSpec(TextModel):
 
     @property
     def rl_phase(self) -> PhaseSpec:
-        loss = ClippedLossSpec(
-            clip_low=self.algorithm.clip_low,
-            clip_high=self.algorithm.clip_high,
-            temperature=self.rollout.temperature,
+        return PhaseSpec(
+            optimizer=self.optimizer,
+            loss=self.algorithm.policy_loss(temperature=self.rollout.temperature),
+            keeps_reference=self.algorithm.needs_reference,
+            measure_noise=isinstance(self.batch, AdaptiveBatchSpec),
         )
-        measure_noise = isinstance(self.batch, AdaptiveBatchSpec)
-        return PhaseSpec(optimizer=self.optimizer, loss=loss, measure_noise=measure_noise)
 
     @property
     def constant_tokens(self) -> int:

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from orchestrator.contracts.messages import EventMessage, StateReport, StepMessage
 from orchestrator.contracts.rollout import Completion, Prompt, Sampling, SourcePosition
 from trainer.contracts.metric import mean
-from trainer.contracts.policy_trainer import GradientNoise, StepRecord, StepStatus, Weights
+from trainer.contracts.policy_trainer import GradientNoise, LogProbsOf, StepRecord, StepStatus, Weights
 from trainer.contracts.sample import TrainSample
 from trainer.contracts.schedule import DpSchedule
 from trainer.contracts.trainer_spec import PhaseSpec
@@ -98,6 +99,7 @@ class FakeTrainer:
     def __init__(self) -> None:
         self.phases: list[PhaseSpec] = []
         self.calls: list[tuple[Sequence[TrainSample], DpSchedule]] = []
+        self.asked: list[tuple[LogProbsOf, list[int], DpSchedule]] = []
         self.status = StepStatus.TRAINED
         self.noise: GradientNoise | None = None
         self._position = 0
@@ -130,6 +132,14 @@ class FakeTrainer:
                 )
             )
         return records
+
+    def log_probs(
+        self, *, samples: Sequence[TrainSample], schedule: DpSchedule, of: LogProbsOf
+    ) -> list[npt.NDArray[np.float32]]:
+        """−0.25 for every loss token by the policy, −1 by the reference."""
+        self.asked.append((of, [one.num_tokens for one in samples], schedule))
+        value = {LogProbsOf.POLICY: -0.25, LogProbsOf.REFERENCE: -1.0}[of]
+        return [np.where(one.loss_mask, value, 0.0).astype(np.float32) for one in samples]
 
     def begin_save(self, directory: str) -> None:
         (Path(directory) / "trainer.json").write_text(str(self._position))

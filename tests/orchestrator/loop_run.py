@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from orchestrator.advantages import dr_grpo
 from orchestrator.checkpoint_store import CheckpointStore
 from orchestrator.checkpoints import Checkpoints
-from orchestrator.contracts.algorithm_spec import AdvantageEstimator
+from orchestrator.contracts.algorithm_spec import AlgorithmSpec, RewardKlSpec
 from orchestrator.contracts.batch_spec import AllBatchSpec, BatchSpec
 from orchestrator.contracts.messages import EventMessage, Phase, StepMessage
 from orchestrator.contracts.rollout_spec import FilterSpec, RolloutSpec, ZeroVariancePolicy
@@ -30,7 +31,7 @@ from tests.orchestrator.fakes import (
     encode_answer,
 )
 from trainer.contracts.certificate import LossAggregation
-from trainer.contracts.loss_spec import ClippedLossSpec, SftLossSpec
+from trainer.contracts.loss_spec import SftLossSpec
 from trainer.contracts.optimizer_spec import OptimizerSpec
 from trainer.contracts.trainer_spec import PhaseSpec
 
@@ -72,6 +73,7 @@ class Run:
         warm_start: SftWarmStartSpec | None = None,
         checkpoints: Path | None = None,
         every_steps: int = 1_000,
+        algorithm: AlgorithmSpec | None = None,
     ) -> None:
         """checkpoints: where they are kept; None: in a directory of the run's own."""
         self.trainer, self.reporter, self.source = FakeTrainer(), FakeReporter(), FakeSource()
@@ -94,10 +96,11 @@ class Run:
         rollout = RolloutSpec(group_size=GROUP_SIZE, max_new_tokens=4)
         self.loop = TrainingLoop(
             warm_start=None if warm_start is None else self._warm_start(warm_start),
-            goal=_goal(Phase.RL, filter_spec.zero_variance),
+            goal=_rl_goal(algorithm or AlgorithmSpec(), filter_spec.zero_variance),
             plan=IterationPlan(
                 iterations=iterations,
-                advantage=AdvantageEstimator.DR_GRPO,
+                estimate=dr_grpo,
+                reward_kl=algorithm.kl if algorithm and isinstance(algorithm.kl, RewardKlSpec) else None,
                 batch=batch or AllBatchSpec(type="all"),
                 filter_spec=filter_spec,
                 rollouts_per_iteration=GROUP_SIZE * NUM_PROMPTS,
@@ -122,7 +125,7 @@ class Run:
     def _warm_start(self, spec: SftWarmStartSpec) -> WarmStart:
         return WarmStart(
             spec,
-            goal=_goal(Phase.WARM_START),
+            goal=_warm_start_goal(),
             source=self.source,
             encode_answer=encode_answer,
             steps=self.steps,
@@ -154,13 +157,26 @@ class Run:
         return [getattr(message, name) for message in self.reported]
 
 
-def _goal(phase: Phase, zero_variance: ZeroVariancePolicy | None = None) -> PhaseGoal:
-    loss = SftLossSpec() if phase is Phase.WARM_START else ClippedLossSpec()
+def _warm_start_goal() -> PhaseGoal:
     return PhaseGoal(
-        phase=phase,
-        spec=PhaseSpec(optimizer=OptimizerSpec(lr=1e-3), loss=loss),
+        phase=Phase.WARM_START,
+        spec=PhaseSpec(optimizer=OptimizerSpec(lr=1e-3), loss=SftLossSpec()),
         loss_aggregation=LossAggregation.ROLLOUT_MEAN,
         constant_tokens=4,
+    )
+
+
+def _rl_goal(algorithm: AlgorithmSpec, zero_variance: ZeroVariancePolicy) -> PhaseGoal:
+    return PhaseGoal(
+        phase=Phase.RL,
+        spec=PhaseSpec(
+            optimizer=OptimizerSpec(lr=1e-3),
+            loss=algorithm.policy_loss(temperature=1.0),
+            keeps_reference=algorithm.needs_reference,
+        ),
+        loss_aggregation=LossAggregation.ROLLOUT_MEAN,
+        constant_tokens=4,
+        needs_trainer_log_probs=algorithm.needs_trainer_log_probs,
         zero_variance=zero_variance,
     )
 

@@ -30,6 +30,9 @@ STATE = TrainingState(
 )
 
 
+LOG_PROBS = ("log_probs", "trainer_log_probs", "reference_log_probs")
+
+
 def item(name: str, *, log_probs: bool = True) -> TrainItem:
     made = TrainItem(
         shape=SampleShape(sample_id=name, rollout_id=name, group_id="g\u202e", num_tokens=5, num_loss_tokens=2),
@@ -40,7 +43,8 @@ def item(name: str, *, log_probs: bool = True) -> TrainItem:
         policy_version=29,
         age=2,
     )
-    return replace(made, log_probs=np.array([-0.1, -2.5], dtype=np.float32)) if log_probs else made
+    arrays = (np.array([-0.1, k], dtype=np.float32) for k in range(3))
+    return replace(made, **dict(zip(LOG_PROBS, arrays, strict=True))) if log_probs else made
 
 
 def test_what_is_read_is_what_was_written(tmp_path: Path) -> None:
@@ -49,12 +53,13 @@ def test_what_is_read_is_what_was_written(tmp_path: Path) -> None:
     state, read = read_training_state(tmp_path)
     assert state == STATE
     for found, expected in zip(read, waiting, strict=True):
-        assert replace(found, token_ids=0, log_probs=None) == replace(expected, token_ids=0, log_probs=None)
+        bare = dict.fromkeys(LOG_PROBS) | {"token_ids": 0}
+        assert replace(found, **bare) == replace(expected, **bare)
         np.testing.assert_array_equal(found.token_ids, expected.token_ids, strict=True)
-        if expected.log_probs is None:
-            assert found.log_probs is None
-        else:
-            np.testing.assert_array_equal(found.log_probs, expected.log_probs, strict=True)
+        for log_probs, wanted in ((getattr(found, name), getattr(expected, name)) for name in LOG_PROBS):
+            assert (log_probs is None) == (wanted is None)
+            if wanted is not None:
+                np.testing.assert_array_equal(log_probs, wanted, strict=True)
 
 
 def test_nothing_waits_and_nothing_is_measured(tmp_path: Path) -> None:

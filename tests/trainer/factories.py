@@ -50,7 +50,8 @@ def phase(
     loss: LossSpec, *, lr: float = 1e-3, clip_grad: float = 0.0, measure_noise: bool = False, **lr_schedule: Any
 ) -> PhaseSpec:
     optimizer = OptimizerSpec(lr=lr, clip_grad=clip_grad, lr_schedule=LrScheduleSpec(**lr_schedule))
-    return PhaseSpec(optimizer=optimizer, loss=loss, measure_noise=measure_noise)
+    keeps_reference = isinstance(loss, PolicyLossSpec) and loss.kl is not None
+    return PhaseSpec(optimizer=optimizer, loss=loss, keeps_reference=keeps_reference, measure_noise=measure_noise)
 
 
 def sample(

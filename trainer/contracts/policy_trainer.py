@@ -69,6 +69,15 @@ class StepRecord:
     """Only of a trained step, in a phase with `measure_noise`."""
 
 
+class LogProbsOf(StrEnum):
+    """Whose log-probs are asked for."""
+
+    POLICY = "policy"
+    """The weights as they are now."""
+    REFERENCE = "reference"
+    """The weights as they were at the beginning of the phase; it must be one with `keeps_reference`."""
+
+
 class TrainerError(Exception):
     """The trainer cannot go on: a rank died or raised. The first cause comes first in the message."""
 
@@ -91,6 +100,15 @@ class PolicyTrainer(Protocol):
 
     def train(self, *, samples: Sequence[TrainSample], schedule: DpSchedule) -> list[StepRecord]:
         """Train the steps of one iteration, in order; `schedule` points into `samples`. One record for each step."""
+        ...
+
+    def log_probs(
+        self, *, samples: Sequence[TrainSample], schedule: DpSchedule, of: LogProbsOf
+    ) -> list[npt.NDArray[np.float32]]:
+        """Log p(token t | tokens < t) of each sample, [T] in nats at the phase's temperature, 0 outside its loss mask.
+
+        Nothing is trained. `schedule` points into `samples`, each of which it holds once.
+        """
         ...
 
     def weights(self) -> Weights:

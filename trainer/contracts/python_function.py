@@ -14,6 +14,11 @@ from pydantic import Field, JsonValue
 from trainer.contracts.text_model import TextModel
 
 
+def name_or_function(value: object) -> str:
+    """Which side of `name | PythonFunction` a value is meant for, so that an error speaks of that side alone."""
+    return "function" if isinstance(value, dict | PythonFunction) else "name"
+
+
 class PythonFunction(TextModel):
     """A function of the user's, imported by the processes of the run."""
 

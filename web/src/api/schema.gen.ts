@@ -498,10 +498,10 @@ export interface components {
         AdaptiveMode: "advise" | "control";
         /**
          * AdvantageEstimator
-         * @description How rewards of a group become advantages.
+         * @description How rewards become advantages.
          * @enum {string}
          */
-        AdvantageEstimator: "grpo" | "dr_grpo";
+        AdvantageEstimator: "grpo" | "dr_grpo" | "rloo" | "reinforce_pp" | "reinforce_pp_baseline";
         /**
          * Aggregation
          * @description What a bucket shows when there are more points than asked for.
@@ -514,39 +514,79 @@ export interface components {
          */
         AlgorithmSpec: {
             /**
-             * @description How rewards become advantages.
+             * Advantage
+             * @description How rewards become advantages: a name, or `python: module:function` (see `orchestrator/advantages.py`).
              * @default grpo
              */
-            advantage: components["schemas"]["AdvantageEstimator"];
+            advantage: components["schemas"]["AdvantageEstimator"] | components["schemas"]["PythonFunction"];
             /**
              * Clip High
-             * @description The probability ratio is clipped above 1 + clip_high.
-             * @default 0.28
+             * @description A token's ratio is clipped above 1 + clip_high. None: 0.28 under `clipped`, 4 under `cispo`.
              */
-            clip_high: number;
+            clip_high?: number | null;
             /**
              * Clip Low
-             * @description The probability ratio is clipped below 1 − clip_low.
-             * @default 0.2
+             * @description A token's ratio is clipped below 1 − clip_low. None: 0.2 under `clipped`, no bound under `cispo`.
              */
-            clip_low: number;
+            clip_low?: number | null;
             /**
              * Constant Tokens
              * @description Divisor of `loss_aggregation: constant`; None: rollout.max_new_tokens.
              */
             constant_tokens?: number | null;
             /**
-             * Loss
-             * @description The policy loss.
-             * @default clipped
-             * @constant
+             * Correction
+             * @description What is done about tokens on which engine and trainer differ; needs `old_log_probs: trainer`.
+             * @default {
+             *       "type": "none"
+             *     }
              */
-            loss: "clipped";
+            correction: components["schemas"]["NoCorrectionSpec"] | components["schemas"]["TisSpec"] | components["schemas"]["IcePopSpec"];
+            /**
+             * Dual Clip
+             * @description Under `clipped`, most that a ratio counts where the advantage is negative (Ye et al. 2020); None: no bound.
+             */
+            dual_clip?: number | null;
+            /**
+             * Entropy Coef
+             * @description Bonus for entropy: this times the entropy is taken from the loss of every token.
+             * @default 0
+             */
+            entropy_coef: number;
+            /**
+             * Kl
+             * @description The distance to the policy at the beginning of reinforcement, and where it counts.
+             * @default {
+             *       "type": "none"
+             *     }
+             */
+            kl: components["schemas"]["NoKlSpec"] | components["schemas"]["LossKlSpec"] | components["schemas"]["RewardKlSpec"];
+            /**
+             * Loss
+             * @description The policy loss: a name, or `python: module:function` (see `trainer/losses/policy.py`).
+             * @default clipped
+             */
+            loss: components["schemas"]["PolicyLoss"] | components["schemas"]["PythonFunction"];
             /**
              * @description How the token losses of a step become one number.
              * @default rollout_mean
              */
             loss_aggregation: components["schemas"]["LossAggregation"];
+            /**
+             * @description Whose log-probs stand below the ratio.
+             * @default engine
+             */
+            old_log_probs: components["schemas"]["OldLogProbs"];
+            /**
+             * Sequence Clip High
+             * @description Under `gspo`, a sample's ratio is clipped above 1 + this. None: 0.0004.
+             */
+            sequence_clip_high?: number | null;
+            /**
+             * Sequence Clip Low
+             * @description Under `gspo`, a sample's ratio is clipped below 1 − this. None: 0.0003.
+             */
+            sequence_clip_low?: number | null;
         };
         /**
          * AllBatchSpec
@@ -921,6 +961,29 @@ export interface components {
             type: "huggingface";
         };
         /**
+         * IcePopSpec
+         * @description As importance sampling, but tokens whose weight leaves a band are left out (IcePop, Ling team 2025).
+         */
+        IcePopSpec: {
+            /**
+             * High
+             * @description A token whose p_trainer / p_engine is above it has no policy loss.
+             * @default 5
+             */
+            high: number;
+            /**
+             * Low
+             * @description A token whose p_trainer / p_engine is below it has no policy loss.
+             * @default 0.5
+             */
+            low: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "icepop";
+        };
+        /**
          * IngestAnswer
          * @description The answer to every message of a driver, given after commit.
          */
@@ -931,6 +994,13 @@ export interface components {
             /** Duplicates */
             duplicates: number;
         };
+        JsonValue: unknown;
+        /**
+         * KlEstimator
+         * @description Schulman's approximations (2020) of KL(policy ‖ reference) from one token, with r = p_reference / p_policy.
+         * @enum {string}
+         */
+        KlEstimator: "k1" | "k2" | "k3";
         /**
          * LastStep
          * @description The newest step of a run, for lists. A value that was not measured is null.
@@ -1038,6 +1108,27 @@ export interface components {
          * @enum {string}
          */
         LossAggregation: "token_mean" | "sample_mean" | "rollout_mean" | "prompt_mean" | "constant";
+        /**
+         * LossKlSpec
+         * @description The distance to the policy at the beginning of reinforcement, added to the loss of every token.
+         */
+        LossKlSpec: {
+            /**
+             * Coef
+             * @description What it is multiplied by.
+             */
+            coef: number;
+            /**
+             * @description How it is estimated from the token; as a loss, k1 has no gradient on average.
+             * @default k3
+             */
+            estimator: components["schemas"]["KlEstimator"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "loss";
+        };
         /**
          * LrScheduleSpec
          * @description The learning rate as a function of the position; warm-up first, then decay to `min_lr_frac` of the peak.
@@ -1152,6 +1243,28 @@ export interface components {
             token: string;
         };
         /**
+         * NoCorrectionSpec
+         * @description Differences between the engine's and the trainer's log-probs are only shown.
+         */
+        NoCorrectionSpec: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "none";
+        };
+        /**
+         * NoKlSpec
+         * @description No distance to a reference.
+         */
+        NoKlSpec: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "none";
+        };
+        /**
          * NonFinitePoint
          * @description A value that no axis can hold, told apart by its kind.
          */
@@ -1166,6 +1279,12 @@ export interface components {
             /** X */
             x: number;
         };
+        /**
+         * OldLogProbs
+         * @description Whose log-probs of the generating policy stand below the ratio.
+         * @enum {string}
+         */
+        OldLogProbs: "engine" | "trainer";
         /**
          * OptimizerSpec
          * @description Adam with decoupled weight decay (AdamW), as Megatron-Core has it.
@@ -1409,6 +1528,12 @@ export interface components {
             step: number;
         };
         /**
+         * PolicyLoss
+         * @description What makes likely tokens of good rollouts likelier.
+         * @enum {string}
+         */
+        PolicyLoss: "clipped" | "gspo" | "cispo";
+        /**
          * Problem
          * @description Why a request was not served (RFC 9457).
          */
@@ -1429,6 +1554,25 @@ export interface components {
              * @description `/problems/` and a word that programs can rely on, e.g. `/problems/stale-attempt`.
              */
             type: string;
+        };
+        /**
+         * PythonFunction
+         * @description A function of the user's, imported by the processes of the run.
+         */
+        PythonFunction: {
+            /**
+             * Arguments
+             * @description What the function gets by keyword beside its data.
+             * @default {}
+             */
+            arguments: {
+                [key: string]: components["schemas"]["JsonValue"];
+            };
+            /**
+             * Python
+             * @description `module:function`. The module must be importable where the run's processes are, e.g. by PYTHONPATH.
+             */
+            python: string;
         };
         /**
          * RampBatchSpec
@@ -1578,6 +1722,29 @@ export interface components {
              * @enum {string}
              */
             event: "ResyncEvent";
+        };
+        /**
+         * RewardKlSpec
+         * @description The same distance, summed over a rollout's tokens and taken from its reward before advantages are made.
+         *
+         *     Filters and the recorded rewards know nothing of it.
+         */
+        RewardKlSpec: {
+            /**
+             * Coef
+             * @description What it is multiplied by.
+             */
+            coef: number;
+            /**
+             * @description How it is estimated from each token.
+             * @default k1
+             */
+            estimator: components["schemas"]["KlEstimator"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "reward";
         };
         /**
          * RolloutSpec
@@ -1872,10 +2039,16 @@ export interface components {
              * @description Advantages and loss.
              * @default {
              *       "advantage": "grpo",
-             *       "clip_high": 0.28,
-             *       "clip_low": 0.2,
+             *       "correction": {
+             *         "type": "none"
+             *       },
+             *       "entropy_coef": 0,
+             *       "kl": {
+             *         "type": "none"
+             *       },
              *       "loss": "clipped",
-             *       "loss_aggregation": "rollout_mean"
+             *       "loss_aggregation": "rollout_mean",
+             *       "old_log_probs": "engine"
              *     }
              */
             algorithm: components["schemas"]["AlgorithmSpec"];
@@ -2698,6 +2871,23 @@ export interface components {
             time: number[];
             /** Tokens */
             tokens: number[];
+        };
+        /**
+         * TisSpec
+         * @description Truncated importance sampling: a token's policy loss weighs min(p_trainer / p_engine, cap) (Yao et al. 2025).
+         */
+        TisSpec: {
+            /**
+             * Cap
+             * @description Largest weight of a token.
+             * @default 2
+             */
+            cap: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "tis";
         };
         /**
          * TokenBudgetBatchSpec

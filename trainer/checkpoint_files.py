@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 
 from trainer.architecture import Architecture
 
@@ -18,38 +18,37 @@ MAX_PROBLEMS_TOLD = 8
 
 TIED_HEAD = "lm_head.weight"
 
+INDEX_FILE = "model.safetensors.index.json"
+
 
 def tensor_files(directory: Path) -> dict[str, Path]:
     """The file that holds each tensor.
 
     Raises:
-        ValueError: the directory has no safetensors files.
+        ValueError: the directory has no safetensors files, or what says where they are is damaged.
     """
-    index = directory / "model.safetensors.index.json"
+    index = directory / INDEX_FILE
     if index.is_file():
-        weight_map: Mapping[str, str] = json.loads(index.read_text())["weight_map"]
-        return {name: directory / file for name, file in weight_map.items()}
+        return {name: directory / file for name, file in _weight_map(index).items()}
     whole = directory / "model.safetensors"
     if not whole.is_file():
-        raise ValueError(
-            f"model.path={str(directory)!r} has neither model.safetensors nor model.safetensors.index.json"
-        )
-    with safe_open(whole, framework="np") as file:
-        return dict.fromkeys(file.keys(), whole)
+        raise ValueError(f"model.path={str(directory)!r} has neither model.safetensors nor {INDEX_FILE}")
+    return dict.fromkeys(_shapes_in(whole), whole)
 
 
 def check_tensors(directory: Path, architecture: Architecture) -> None:
     """Compare the directory with what its config.json promises.
 
     Raises:
-        ValueError: a tensor is missing, unexpected, or of the wrong shape; all are named, up to a limit.
+        ValueError: a tensor is missing, unexpected, or of the wrong shape, or a file is missing, damaged or lacks what
+            the index says it holds; all are named, up to a limit.
     """
-    found = _shapes(tensor_files(directory))
+    found, problems = _shapes(tensor_files(directory))
     if architecture.tied_embeddings:
         # Some exports write the tied head again; the embedding is the one that counts.
         found.pop(TIED_HEAD, None)
     expected = architecture.tensor_shapes()
-    problems = [f"missing {name}" for name in expected if name not in found]
+    problems += [f"missing {name}" for name in expected if name not in found]
     problems += [f"unexpected {name}" for name in found if name not in expected]
     problems += [
         f"{name} has shape {found[name]}, config.json says {shape}"
@@ -62,11 +61,37 @@ def check_tensors(directory: Path, architecture: Architecture) -> None:
         raise ValueError(f"model.path={str(directory)!r}: {'; '.join(told)}{tail}")
 
 
-def _shapes(files: Mapping[str, Path]) -> dict[str, tuple[int, ...]]:
+def _shapes(files: Mapping[str, Path]) -> tuple[dict[str, tuple[int, ...]], list[str]]:
+    """The shape of each tensor, and what is wrong with the files. A damaged file's tensors count as there."""
     shapes: dict[str, tuple[int, ...]] = {}
+    problems = []
     for path in sorted(set(files.values())):
+        promised = [name for name, file in files.items() if file == path]
         if not path.is_file():
-            raise ValueError(f"model.safetensors.index.json names {path.name}, which does not exist")
+            problems.append(f"{INDEX_FILE} names {path.name}, which does not exist")
+            continue
+        held = _shapes_in(path)
+        problems += [
+            f"{INDEX_FILE} says that {path.name} holds {name}; it does not" for name in promised if name not in held
+        ]
+        shapes |= held
+    return shapes, problems
+
+
+def _shapes_in(path: Path) -> dict[str, tuple[int, ...]]:
+    try:
         with safe_open(path, framework="np") as file:
-            shapes |= {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
-    return shapes
+            return {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError) as error:
+        # Among others the length of the file is compared with what its header promises.
+        raise ValueError(f"{path} is cut short or is no safetensors file: {error}") from error
+
+
+def _weight_map(index: Path) -> Mapping[str, str]:
+    try:
+        weight_map = json.loads(index.read_text())["weight_map"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{index} cannot be read: {error!r}; it must hold weight_map: file by tensor") from error
+    if not isinstance(weight_map, dict) or not all(isinstance(file, str) for file in weight_map.values()):
+        raise ValueError(f"{index}: weight_map must be an object of file names by tensor")
+    return weight_map

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -72,9 +73,52 @@ def test_long_lists_of_problems_are_cut(tmp_path):
         check_tensors(tmp_path, ARCHITECTURE)
 
 
-def test_missing_files_are_named(tmp_path):
+def test_directory_without_tensors_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"neither model\.safetensors nor"):
         tensor_files(tmp_path)
-    (tmp_path / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"x": "gone.safetensors"}}))
-    with pytest.raises(ValueError, match=r"gone\.safetensors"):
+
+
+def sharded(directory: Path) -> dict[str, str]:
+    """Two files and an index; returns where each tensor is."""
+    weights = tensors()
+    names = list(weights)
+    parts = {"a.safetensors": names[:7], "b.safetensors": names[7:]}
+    for file, members in parts.items():
+        save_file({name: weights[name] for name in members}, directory / file)
+    weight_map = {name: file for file, members in parts.items() for name in members}
+    write_index(directory, weight_map)
+    return weight_map
+
+
+def write_index(directory: Path, weight_map: object) -> None:
+    (directory / "model.safetensors.index.json").write_text(json.dumps({"weight_map": weight_map}))
+
+
+def test_index_that_names_a_missing_file_is_refused(tmp_path):
+    sharded(tmp_path)
+    (tmp_path / "b.safetensors").unlink()
+    with pytest.raises(ValueError, match=r"index\.json names b\.safetensors, which does not exist"):
+        check_tensors(tmp_path, ARCHITECTURE)
+
+
+def test_index_that_names_the_wrong_file_is_refused(tmp_path):
+    weight_map = sharded(tmp_path)
+    write_index(tmp_path, {**weight_map, "model.norm.weight": "a.safetensors"})
+    with pytest.raises(ValueError, match=r"says that a\.safetensors holds model\.norm\.weight; it does not"):
+        check_tensors(tmp_path, ARCHITECTURE)
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"metadata": {}}', '{"weight_map": ["a"]}'])
+def test_damaged_index_is_refused(tmp_path, content):
+    (tmp_path / "model.safetensors.index.json").write_text(content)
+    with pytest.raises(ValueError, match=r"index\.json.*weight_map"):
+        tensor_files(tmp_path)
+
+
+@pytest.mark.parametrize("kept", [0, 5, 200, -7])
+def test_truncated_file_is_refused_by_name(tmp_path, kept):
+    save_file(tensors(), tmp_path / "model.safetensors")
+    whole = (tmp_path / "model.safetensors").read_bytes()
+    (tmp_path / "model.safetensors").write_bytes(whole[:kept])
+    with pytest.raises(ValueError, match=r"model\.safetensors is cut short or is no safetensors file"):
         check_tensors(tmp_path, ARCHITECTURE)

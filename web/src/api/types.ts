@@ -23,6 +23,7 @@ export type StepsFrame = Schemas["StepsFrame"];
 export type StepSchedule = Schemas["StepScheduleOut"];
 export type Schedule = Schemas["ScheduleMessage"];
 export type SampleColumns = Schemas["SampleColumns"];
+export type RunEvent = Schemas["RunEventOut"];
 export type BatchDecision = Schemas["BatchDecision"];
 export type Geometry = Schemas["Geometry"];
 export type WhatIf = Schemas["WhatIf"];

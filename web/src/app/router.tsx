@@ -2,6 +2,8 @@
 import { createRootRoute, createRoute, createRouter, Outlet, useMatch } from "@tanstack/react-router";
 import { lazy, Suspense } from "react";
 import { parseCompareSearch } from "@/features/compare/compare-search";
+import { parseConfigSearch } from "@/features/config/config-search";
+import { parseEventsSearch } from "@/features/events/events-search";
 import { parseNewRunSearch } from "@/features/new-run/new-run-search";
 import { RunPage } from "@/features/run/run-page";
 import { parseRunSearch } from "@/features/run/run-search";
@@ -14,6 +16,16 @@ import { PageMissing, Root } from "./root";
 
 const NewRunPage = lazy(async () => {
   const { NewRunPage: page } = await import("@/features/new-run/new-run-page");
+  return { default: page };
+});
+
+const ConfigPage = lazy(async () => {
+  const { ConfigPage: page } = await import("@/features/config/config-page");
+  return { default: page };
+});
+
+const EventsPage = lazy(async () => {
+  const { EventsPage: page } = await import("@/features/events/events-page");
   return { default: page };
 });
 
@@ -69,9 +81,9 @@ const runRoute = createRoute({
   path: "/runs/$runId",
   component: function RunRoute() {
     const { runId } = runRoute.useParams();
-    const isSchedule = useMatch({ from: "/runs/$runId/schedule", shouldThrow: false }) !== undefined;
+    const isOverview = useMatch({ from: "/runs/$runId/", shouldThrow: false }) !== undefined;
     return (
-      <RunShell runId={runId} tab={isSchedule ? "schedule" : "overview"}>
+      <RunShell runId={runId} hasStats={isOverview}>
         <Outlet />
       </RunShell>
     );
@@ -124,6 +136,52 @@ const scheduleRoute = createRoute({
   },
 });
 
+const configRoute = createRoute({
+  getParentRoute: () => runRoute,
+  path: "/config",
+  validateSearch: parseConfigSearch,
+  component: function ConfigRoute() {
+    const { runId } = configRoute.useParams();
+    const navigate = configRoute.useNavigate();
+    return (
+      <Suspense>
+        <ConfigPage
+          runId={runId}
+          search={configRoute.useSearch()}
+          setSearch={(patch) =>
+            navigate({
+              search: (old) => parseConfigSearch({ ...old, ...patch }),
+              replace: true,
+              resetScroll: false,
+            })
+          }
+        />
+      </Suspense>
+    );
+  },
+});
+
+const eventsRoute = createRoute({
+  getParentRoute: () => runRoute,
+  path: "/events",
+  validateSearch: parseEventsSearch,
+  component: function EventsRoute() {
+    const { runId } = eventsRoute.useParams();
+    const navigate = eventsRoute.useNavigate();
+    return (
+      <Suspense>
+        <EventsPage
+          runId={runId}
+          search={eventsRoute.useSearch()}
+          setSearch={(search) =>
+            navigate({ search: parseEventsSearch({ ...search }), replace: true, resetScroll: false })
+          }
+        />
+      </Suspense>
+    );
+  },
+});
+
 const newRunRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/new",
@@ -144,7 +202,7 @@ export const router = createRouter({
     runsRoute,
     newRunRoute,
     compareRoute,
-    runRoute.addChildren([overviewRoute, scheduleRoute]),
+    runRoute.addChildren([overviewRoute, scheduleRoute, configRoute, eventsRoute]),
   ]),
   scrollRestoration: true,
 });

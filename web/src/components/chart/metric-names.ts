@@ -8,3 +8,5 @@ export const DUMMIES = "num_dummies";
 export const OVER_CAP = "num_over_cap";
 export const DROPPED = "num_dropped";
 export const LR = "train/lr";
+/** Samples from which on a larger batch hardly helps; under `batch: adaptive`. */
+export const NOISE_SCALE = "noise/scale";

@@ -32,3 +32,8 @@ test("a cut by samples takes the place of the cap", () => {
   const text = runText(SPEC, { micro_batch_size: 8 });
   expect(text).toContain("schedule: {micro_batch_size: 8, balance: cost}");
 });
+
+test("a long block stands a field a line", () => {
+  const long = Object.fromEntries(Array.from({ length: 12 }, (_, i) => [`field_${i}`, i]));
+  expect(runText({ model: long }, {})).toContain("model:\n  field_0: 0\n  field_1: 1\n");
+});

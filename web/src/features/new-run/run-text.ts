@@ -32,13 +32,17 @@ export function runText(spec: object, changes: LayoutChanges): string {
   return document.toString({ lineWidth: 110, flowCollectionPadding: false });
 }
 
-/** Maps and lists of plain values stand in one line, as the examples have them. */
+/** A longer block is easier to read a field a line. */
+const LINE_LENGTH = 92;
+
+/** Short maps and lists of plain values stand in one line, as the examples have them. */
 function foldLeaves(document: Document): void {
   visit(document, {
     Collection: (key, node) => {
       const children = isMap(node) ? node.items.map((pair) => pair.value) : isSeq(node) ? node.items : [];
       // The spec itself stays one field a line.
-      if (key !== null && children.every(isScalar)) node.flow = true;
+      const isShort = JSON.stringify(node.toJSON()).length <= LINE_LENGTH;
+      if (key !== null && isShort && children.every(isScalar)) node.flow = true;
     },
   });
 }

@@ -2,6 +2,7 @@
 import { useState } from "react";
 import { isOver, type Run } from "@/api/types";
 import { Button } from "@/components/button";
+import { ButtonLink } from "@/components/button-link";
 import { Moment } from "@/components/moment";
 import { RunDuration } from "@/components/run-standing";
 import { StateBadge } from "@/components/state-badge";
@@ -34,13 +35,17 @@ export function RunHead({ run }: { run: Run }) {
 
 function Actions({ run }: { run: Run }) {
   const [isAsking, setIsAsking] = useState(false);
-  if (isOver(run.state)) return null;
   return (
     <div className={styles.actions}>
-      <Button icon="stop" onClick={() => setIsAsking(true)}>
-        {run.state === "stopping" ? "Kill" : "Stop"}
-      </Button>
-      {isAsking && <StopDialog run={run} onClose={() => setIsAsking(false)} />}
+      {!isOver(run.state) && (
+        <Button icon="stop" onClick={() => setIsAsking(true)}>
+          {run.state === "stopping" ? "Kill" : "Stop"}
+        </Button>
+      )}
+      <ButtonLink to="/new" search={{ from: run.id }} icon="copy">
+        Clone
+      </ButtonLink>
+      {isAsking && !isOver(run.state) && <StopDialog run={run} onClose={() => setIsAsking(false)} />}
     </div>
   );
 }

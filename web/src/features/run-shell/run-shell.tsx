@@ -1,6 +1,6 @@
 /** The head of a run's pages: what it is, how it stands, its numbers, and the way between its pages. */
 import { useQuery } from "@tanstack/react-query";
-import { Link, useNavigate } from "@tanstack/react-router";
+import { Link, useLocation, useNavigate } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { ApiProblem, problemSentence } from "@/api/problem";
 import { runOptions } from "@/api/runs";
@@ -19,15 +19,14 @@ import { RunStats } from "./run-stats";
 const RETRY_S = 5;
 const HEAD_ROWS = 3;
 
-export type RunTab = "overview" | "schedule";
-
 export interface RunShellProps {
   runId: string;
-  tab: RunTab;
+  /** Whether its numbers stand in the head. */
+  hasStats: boolean;
   children: ReactNode;
 }
 
-export function RunShell({ runId, tab, children }: RunShellProps) {
+export function RunShell({ runId, hasStats, children }: RunShellProps) {
   const { data: run, error, refetch } = useQuery(runOptions(runId));
   usePageTitle(run?.name ?? "Run");
   if (run) {
@@ -35,7 +34,7 @@ export function RunShell({ runId, tab, children }: RunShellProps) {
       <>
         <section className={styles.head} aria-label="Run">
           <RunHead run={run} />
-          {tab === "overview" && <RunStats run={run} />}
+          {hasStats && <RunStats run={run} />}
           <Tabs runId={runId} />
         </section>
         <main className={styles.page}>
@@ -79,21 +78,33 @@ function Failed({ error, onRetry }: { error: Error; onRetry: () => void }) {
   );
 }
 
+const TABS = [
+  { to: "/runs/$runId", label: "Overview" },
+  { to: "/runs/$runId/schedule", label: "Schedule" },
+  { to: "/runs/$runId/config", label: "Config" },
+  { to: "/runs/$runId/events", label: "Events" },
+] as const;
+
 function Tabs({ runId }: { runId: Run["id"] }) {
   const navigate = useNavigate();
+  const path = useLocation({ select: (location) => location.pathname });
   const params = { runId };
-  useShortcuts({
-    "[": () => navigate({ to: "/runs/$runId", params }),
-    "]": () => navigate({ to: "/runs/$runId/schedule", params }),
-  });
+  const now = Math.max(
+    0,
+    TABS.findIndex(({ to }) => path === to.replace("$runId", runId)),
+  );
+  const go = (by: number) => {
+    const tab = TABS[Math.min(TABS.length - 1, Math.max(0, now + by))];
+    if (tab) navigate({ to: tab.to, params });
+  };
+  useShortcuts({ "[": () => go(-1), "]": () => go(1) });
   return (
     <nav className={styles.tabs} aria-label="Run">
-      <Link to="/runs/$runId" params={params} activeOptions={{ exact: true, includeSearch: false }}>
-        Overview
-      </Link>
-      <Link to="/runs/$runId/schedule" params={params} activeOptions={{ includeSearch: false }}>
-        Schedule
-      </Link>
+      {TABS.map(({ to, label }) => (
+        <Link key={to} to={to} params={params} activeOptions={{ exact: true, includeSearch: false }}>
+          {label}
+        </Link>
+      ))}
     </nav>
   );
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { arrange, findMetrics, prefixOf } from "./metric-groups";
+import { arrange, findMetrics, movePin, prefixOf, togglePin } from "./metric-groups";
 
 const NAMES = [
   "global_batch_size",
@@ -41,4 +41,18 @@ test("every word must be in the name", () => {
   expect(findMetrics(NAMES, "TRAIN  l")).toEqual(["train/loss", "train/kl", "train/lr"]);
   expect(findMetrics(NAMES, "kl train")).toEqual(["train/kl"]);
   expect(findMetrics(NAMES, "")).toEqual(NAMES);
+});
+
+test("what is pinned stands first, in the order of the pins, and in no group", () => {
+  const names = ["reward/mean", "train/kl", "train/entropy"];
+  const { pinned, groups } = arrange(names, ["train/kl", "gone", "reward/mean"]);
+  expect(pinned).toEqual(["train/kl", "reward/mean"]);
+  expect(groups.flatMap(({ metrics }) => metrics)).toEqual(["train/entropy"]);
+});
+
+test("pins are set, taken away and moved past pins that this run does not have", () => {
+  expect(togglePin(["a"], "b")).toEqual(["a", "b"]);
+  expect(togglePin(["a", "b"], "a")).toEqual(["b"]);
+  expect(movePin(["a", "gone", "b"], ["a", "b"], "a", 1)).toEqual(["b", "gone", "a"]);
+  expect(movePin(["a", "b"], ["a", "b"], "b", 1)).toEqual(["a", "b"]);
 });

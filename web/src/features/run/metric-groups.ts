@@ -3,7 +3,7 @@ import { BATCH_SIZE, IDLE, LOSS, LR } from "@/components/chart/metric-names";
 
 /** The hero shows these itself. */
 const HERO = [BATCH_SIZE, LOSS];
-const PINNED = ["reward/mean", IDLE, "train/grad_norm", LR];
+export const DEFAULT_PINS: readonly string[] = ["reward/mean", IDLE, "train/grad_norm", LR];
 /** Groups that say whether the run goes well, in this order; they are open. The others follow by name, closed. */
 const OPEN = ["reward", "train", "rollout", "eval"];
 /** The step's own columns have no prefix. */
@@ -26,8 +26,8 @@ export function prefixOf(name: string): string {
 }
 
 /** `names` come from the catalogue; a metric stands in one place only. */
-export function arrange(names: readonly string[]): Arrangement {
-  const pinned = PINNED.filter((name) => names.includes(name));
+export function arrange(names: readonly string[], pins: readonly string[] = DEFAULT_PINS): Arrangement {
+  const pinned = pins.filter((name) => names.includes(name));
   const byPrefix = new Map<string, string[]>();
   for (const name of names) {
     if (HERO.includes(name) || pinned.includes(name)) continue;
@@ -49,6 +49,23 @@ function rank(group: string): number {
   const place = OPEN.indexOf(group);
   if (place >= 0) return place;
   return group === STEP_GROUP ? OPEN.length + 1 : OPEN.length;
+}
+
+/** The pins with this metric pinned last, or no longer pinned. */
+export function togglePin(pins: readonly string[], name: string): string[] {
+  return pins.includes(name) ? pins.filter((pin) => pin !== name) : [...pins, name];
+}
+
+/** The pins with this one so many places further on among those that are shown. */
+export function movePin(
+  pins: readonly string[],
+  shown: readonly string[],
+  name: string,
+  by: 1 | -1,
+): string[] {
+  const neighbour = shown[shown.indexOf(name) + by];
+  if (neighbour === undefined) return [...pins];
+  return pins.map((pin) => (pin === name ? neighbour : pin === neighbour ? name : pin));
 }
 
 /** Names that hold every word of the query, in any order. */

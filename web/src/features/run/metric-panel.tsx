@@ -1,7 +1,7 @@
 /** One metric: its name, the value under the cursor, and its line. */
 import { useCallback, useId, useMemo, useState } from "react";
 import { problemSentence } from "@/api/problem";
-import { Button } from "@/components/button";
+import { Button, IconButton } from "@/components/button";
 import { Chart } from "@/components/chart/chart";
 import type { XRange } from "@/components/chart/chart-group";
 import { CursorValue } from "@/components/chart/cursor-value";
@@ -25,6 +25,14 @@ export interface MetricPanelProps {
   view: PlotView;
   onZoom: (range: XRange | null) => void;
   onOpenStep: (step: number) => void;
+  pinning: Pinning;
+}
+
+/** What the reader does with the order of the panels. */
+export interface Pinning {
+  isPinned: (name: string) => boolean;
+  onPin: (name: string) => void;
+  onMove: (name: string, by: 1 | -1) => void;
 }
 
 export function MetricPanel(props: MetricPanelProps) {
@@ -70,6 +78,7 @@ function PanelContent(props: MetricPanelProps & { children: React.ReactNode }) {
         )}
         {hidden > 0 && <span className={styles.note}>log: {formatInteger(hidden)} points ≤ 0 hidden</span>}
         <NonFiniteMarks counts={facts.nonFinite} />
+        <PinActions name={name} pinning={props.pinning} />
         <CursorValue group={group} track={track} format={format} className={styles.value} />
       </div>
       {state.kind === "failed" ? (
@@ -91,6 +100,27 @@ function PanelContent(props: MetricPanelProps & { children: React.ReactNode }) {
         />
       )}
     </>
+  );
+}
+
+/** Seen while the panel is under the pointer or holds the focus. */
+function PinActions({ name, pinning }: Pick<MetricPanelProps, "name" | "pinning">) {
+  const isPinned = pinning.isPinned(name);
+  return (
+    <span className={styles.actions}>
+      {isPinned && (
+        <>
+          <IconButton icon="left" label={`Move ${name} forward`} onClick={() => pinning.onMove(name, -1)} />
+          <IconButton icon="right" label={`Move ${name} back`} onClick={() => pinning.onMove(name, 1)} />
+        </>
+      )}
+      <IconButton
+        icon="pin"
+        label={isPinned ? `Unpin ${name}` : `Pin ${name}`}
+        aria-pressed={isPinned}
+        onClick={() => pinning.onPin(name)}
+      />
+    </span>
   );
 }
 

@@ -9,6 +9,7 @@ import { runOptions } from "@/api/runs";
 import { isOver } from "@/api/types";
 import { Button } from "@/components/button";
 import type { XRange } from "@/components/chart/chart-group";
+import { NOISE_SCALE } from "@/components/chart/metric-names";
 import type { PlotView } from "@/components/chart/plot-config";
 import { type RunCharts, useRunCharts, useTrackState } from "@/components/chart/use-run-charts";
 import { zoomed } from "@/components/chart/zoom";
@@ -17,7 +18,8 @@ import { ProblemPanel } from "@/components/problem-panel";
 import { useShortcuts } from "@/lib/shortcuts";
 import { HeroChart } from "./hero-chart";
 import { MetricGrid } from "./metric-grid";
-import { arrange, findMetrics, type MetricGroup } from "./metric-groups";
+import { arrange, DEFAULT_PINS, findMetrics, type MetricGroup, movePin, togglePin } from "./metric-groups";
+import { NoiseChart } from "./noise-chart";
 import { OverviewToolbar } from "./overview-toolbar";
 import type { RunSearch, RunSearchPatch } from "./run-search";
 
@@ -108,7 +110,13 @@ function Metrics({ runId, search, setSearch, ...panel }: MetricsProps) {
   useNewNames(runId, panel.charts, names);
   const query = search.find ?? "";
   const found = useMemo(() => findMetrics(names, query), [names, query]);
-  const arrangement = useMemo(() => arrange(found), [found]);
+  const pins = search.pins ?? DEFAULT_PINS;
+  const arrangement = useMemo(() => arrange(found, pins), [found, pins]);
+  const pinning = {
+    isPinned: (name: string) => pins.includes(name),
+    onPin: (name: string) => setSearch({ pins: togglePin(pins, name) }),
+    onMove: (name: string, by: 1 | -1) => setSearch({ pins: movePin(pins, arrangement.pinned, name, by) }),
+  };
   const toggled = search.toggled ?? [];
   // Who looks for a metric wants to see it, whatever group it is in.
   const isOpen = (group: MetricGroup) =>
@@ -138,7 +146,18 @@ function Metrics({ runId, search, setSearch, ...panel }: MetricsProps) {
       </EmptyState>
     );
   }
-  return <MetricGrid arrangement={arrangement} isOpen={isOpen} onToggle={onToggle} {...panel} />;
+  return (
+    <>
+      {names.includes(NOISE_SCALE) && <NoiseChart {...panel} />}
+      <MetricGrid
+        arrangement={arrangement}
+        isOpen={isOpen}
+        onToggle={onToggle}
+        pinning={pinning}
+        {...panel}
+      />
+    </>
+  );
 }
 
 /** A metric that a frame brings for the first time is added to the list. */

@@ -17,6 +17,8 @@ export interface RunSearch {
   find?: string;
   /** Groups that are not as they are by default: closed ones that were opened, open ones that were closed. */
   toggled?: string[];
+  /** Pinned metrics in their order; absent: the default ones. */
+  pins?: string[];
 }
 
 export type RunSearchPatch = { [K in keyof RunSearch]?: RunSearch[K] | undefined };
@@ -37,6 +39,9 @@ export function parseRunSearch(raw: Record<string, unknown>): RunSearch {
     ...(from !== null && to !== null && from < to && { from, to }),
     ...(typeof raw.find === "string" && raw.find !== "" && { find: raw.find }),
     ...(toggled.length > 0 && { toggled }),
+    ...(Array.isArray(raw.pins) && {
+      pins: [...new Set(raw.pins.filter((name) => typeof name === "string"))],
+    }),
   };
 }
 

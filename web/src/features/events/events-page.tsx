@@ -1,0 +1,158 @@
+/** What happened to the run: changes of its state, and what its driver found worth telling. */
+import { useQuery } from "@tanstack/react-query";
+import { useRef } from "react";
+import { eventsOptions } from "@/api/events";
+import { problemSentence } from "@/api/problem";
+import { runOptions } from "@/api/runs";
+import { isOver, type RunEvent } from "@/api/types";
+import { Button, Toggle } from "@/components/button";
+import { EmptyState } from "@/components/empty-state";
+import { ForeignText } from "@/components/foreign-text";
+import { LoadingBars } from "@/components/loading-bars";
+import { Moment } from "@/components/moment";
+import { ProblemPanel } from "@/components/problem-panel";
+import { TextField } from "@/components/text-field";
+import { formatCount, formatInteger } from "@/lib/numbers";
+import { useShortcuts } from "@/lib/shortcuts";
+import styles from "./events.module.css";
+import type { EventsSearch } from "./events-search";
+
+/** The stream tells changes of a run, not its events. */
+const REFRESH_MS = 5000;
+const RETRY_S = 5;
+const LOADING_ROWS = 8;
+
+export interface EventsPageProps {
+  runId: string;
+  search: EventsSearch;
+  setSearch: (search: EventsSearch) => void;
+}
+
+export function EventsPage({ runId, search, setSearch }: EventsPageProps) {
+  const { data: run } = useQuery(runOptions(runId));
+  const isLive = run !== undefined && !isOver(run.state);
+  const { data, error, refetch } = useQuery({
+    ...eventsOptions(runId),
+    refetchInterval: isLive ? REFRESH_MS : false,
+  });
+  const found = findEvents(data?.items ?? [], search.q ?? "");
+  const shown = search.oldest ? found : [...found].reverse();
+  return (
+    <section className={styles.panel} aria-label="Events">
+      <Head
+        search={search}
+        setSearch={setSearch}
+        note={data ? noteOf(found.length, data.items.length, data.isWhole) : ""}
+      />
+      {!data && !error && <LoadingBars rows={LOADING_ROWS} onRetry={refetch} />}
+      {!data && error && (
+        <ProblemPanel
+          title="The events did not load"
+          detail={problemSentence(error)}
+          onRetry={refetch}
+          retryAfterS={RETRY_S}
+        />
+      )}
+      {data && shown.length > 0 && <EventTable events={shown} />}
+      {data && shown.length === 0 && (
+        <EmptyState
+          title={search.q ? "No event matches" : "No events yet"}
+          actions={search.q && <Button onClick={() => setSearch({ ...search, q: "" })}>Clear filter</Button>}
+        >
+          {search.q ? (
+            <>
+              Neither kind nor message contains “<bdi>{search.q}</bdi>”. This filter hides{" "}
+              {formatCount(data.items.length, "event")}.
+            </>
+          ) : (
+            "The first one is recorded when the run is made."
+          )}
+        </EmptyState>
+      )}
+    </section>
+  );
+}
+
+/** Events whose kind or message contain every word of the query. */
+export function findEvents(events: readonly RunEvent[], query: string): RunEvent[] {
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  return events.filter(({ kind, message }) => {
+    const text = `${kind} ${message}`.toLowerCase();
+    return words.every((word) => text.includes(word));
+  });
+}
+
+function noteOf(numFound: number, numAll: number, isWhole: boolean): string {
+  const all = isWhole ? formatCount(numAll, "event") : `the first ${formatCount(numAll, "event")}`;
+  return numFound === numAll ? all : `${formatInteger(numFound)} of ${all}`;
+}
+
+interface HeadProps {
+  search: EventsSearch;
+  setSearch: (search: EventsSearch) => void;
+  note: string;
+}
+
+function Head({ search, setSearch, note }: HeadProps) {
+  const field = useRef<HTMLInputElement>(null);
+  useShortcuts({ f: () => field.current?.focus() });
+  return (
+    <div className={styles.head}>
+      <h2>Events</h2>
+      <span className={styles.note}>{note}</span>
+      <Toggle isOn={search.oldest === true} onClick={() => setSearch({ ...search, oldest: !search.oldest })}>
+        Oldest first
+      </Toggle>
+      <TextField
+        ref={field}
+        label="Find an event"
+        icon="search"
+        placeholder="Find an event"
+        value={search.q ?? ""}
+        onChange={(q) => setSearch({ ...search, q })}
+      />
+    </div>
+  );
+}
+
+function EventTable({ events }: { events: readonly RunEvent[] }) {
+  return (
+    <table className={styles.table}>
+      <thead>
+        <tr>
+          <th scope="col">Time</th>
+          <th scope="col">Attempt</th>
+          <th scope="col">Kind</th>
+          <th scope="col">Message</th>
+        </tr>
+      </thead>
+      <tbody>
+        {events.map((event) => (
+          <tr key={event.id}>
+            <td className={styles.time}>
+              <Moment at={event.at} />
+            </td>
+            <td className={styles.attempt}>{event.attempt === null ? "" : formatInteger(event.attempt)}</td>
+            <th scope="row" className={styles.kind}>
+              <bdi>{event.kind}</bdi>
+            </th>
+            <td>
+              <ForeignText text={event.message} />
+              <Data data={event.data} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Data({ data }: { data: RunEvent["data"] }) {
+  if (Object.keys(data).length === 0) return null;
+  return (
+    <details className={styles.data}>
+      <summary>Data</summary>
+      <ForeignText text={JSON.stringify(data, null, 2)} />
+    </details>
+  );
+}

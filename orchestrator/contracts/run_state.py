@@ -59,6 +59,8 @@ class RunTrigger(StrEnum):
     """The driver or the server says that it cannot go on."""
     RESTART = "restart"
     """A process of it died, and it may go on from its last checkpoint: it waits for its next attempt."""
+    RETRY = "retry"
+    """Somebody wants a run that has ended without success to go on with its next attempt."""
     STOPPED = "stopped"
     """A run that was asked to stop has no process left."""
 
@@ -88,6 +90,8 @@ TRANSITIONS: dict[tuple[RunState, RunTrigger], RunState] = {
     # An error on the way out changes nothing about why the run ended.
     (RunState.STOPPING, RunTrigger.FAIL): RunState.CANCELLED,
     (RunState.STOPPING, RunTrigger.RESTART): RunState.CANCELLED,
+    (RunState.FAILED, RunTrigger.RETRY): RunState.QUEUED,
+    (RunState.CANCELLED, RunTrigger.RETRY): RunState.QUEUED,
 }
 
 

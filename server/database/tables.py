@@ -105,6 +105,10 @@ runs = Table(
     Column("last_heartbeat_at", Timestamp),
     # Higher ones start first.
     Column("priority", Integer, nullable=False, default=0, server_default="0"),
+    # The run that it was cloned from, which may be gone
+    Column("parent_id", String(30)),
+    # Those count for limits.max_restarts no more.
+    Column("attempts_before_retry", Integer, nullable=False, default=0, server_default="0"),
     Column("archived_at", Timestamp),
     # Hidden from then on, and removed in the background.
     Column("deleted_at", Timestamp),

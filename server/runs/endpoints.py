@@ -1,4 +1,4 @@
-"""Submit, list, show, change, cancel and delete runs."""
+"""Submit, list, show, change, cancel, retry, clone and delete runs."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from server.http.guarded_route import GuardedRoute
 from server.http.problems import FieldProblem, ProblemError
 from server.http.whole_number import WholeNumber
 from server.runs import queries
+from server.runs.changed_spec import changed_spec
 from server.runs.cursor import decode_cursor, encode_cursor
 from server.runs.idempotency import IdempotencyKey
 from server.runs.machine_check import check_on_this_machine
 from server.runs.queries import RunFilter
-from server.runs.schemas import CancelRequest, DeletedRun, Run, RunChange, RunPage
+from server.runs.schemas import CancelRequest, CloneRequest, DeletedRun, Run, RunChange, RunPage
 from server.runs.version_header import IfMatch, etag, version_of
 
 router = APIRouter(prefix="/api/v1/runs", tags=["runs"], route_class=GuardedRoute)
@@ -109,6 +110,38 @@ def change_run(
     runs.change(known.id, change, by=asking.name, version=version_of(if_match))
     supervisor.wake()
     return _run(database, known.id, response)
+
+
+@router.post("/{run_id}/retry", operation_id="retryRun")
+@requires(Access.ADMIN)
+def retry_run(
+    run_id: str, runs: Runs, database: Reading, supervisor: Supervisor, asking: Asking, response: Response
+) -> Run:
+    """Let a run that failed or was cancelled go on: its next attempt begins at the last checkpoint."""
+    known = _run(database, run_id, response)
+    runs.retry(known.id, by=asking.name)
+    supervisor.wake()
+    return _run(database, known.id, response)
+
+
+@router.post("/{run_id}/clone", status_code=201, operation_id="cloneRun")
+@requires(Access.ADMIN)
+def clone_run(
+    run_id: str,
+    runs: Runs,
+    database: Reading,
+    supervisor: Supervisor,
+    response: Response,
+    how: CloneRequest = CloneRequest(),  # noqa: B008
+) -> Run:
+    """Submit the spec of a run again, with changes. The new run tells where it comes from."""
+    parent = _run(database, run_id, response)
+    spec = changed_spec(parent.spec, how.changes)
+    check_on_this_machine(spec, within=("changes",))
+    cloned = runs.create(spec, parent_id=parent.id)
+    supervisor.wake()
+    response.headers["Location"] = f"/api/v1/runs/{cloned}"
+    return _run(database, cloned, response)
 
 
 @router.delete("/{run_id}", status_code=202, operation_id="deleteRun")

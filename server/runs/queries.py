@@ -36,8 +36,8 @@ class RunFilter:
     """Whether archived ones are shown too."""
 
 
-def new_run_values(run_id: str, spec: RunSpec, now: datetime) -> dict[str, Any]:
-    """The row of a run that was just submitted."""
+def new_run_values(run_id: str, spec: RunSpec, now: datetime, parent_id: str | None) -> dict[str, Any]:
+    """The row of a run that was just submitted, or cloned from another."""
     return {
         "id": run_id,
         "name": spec.name,
@@ -46,6 +46,7 @@ def new_run_values(run_id: str, spec: RunSpec, now: datetime) -> dict[str, Any]:
         "spec": spec.model_dump_json(),
         "batch_policy": batch_policy(spec.batch),
         "parallelism": layout(spec.parallelism),
+        "parent_id": parent_id,
         "created_at": now,
         "state_changed_at": now,
     }
@@ -200,6 +201,7 @@ def _summary(row: Row[Any], tags: dict[str, str]) -> RunSummary:
         num_steps=row.num_steps,
         total_steps=row.total_steps,
         last=None if row.last_step is None else LastStep.model_validate_json(row.last_step),
+        parent_id=row.parent_id,
         priority=row.priority,
         archived_at=row.archived_at,
         batch_sizes=() if row.sparkline is None else tuple(orjson.loads(row.sparkline)["values"]),

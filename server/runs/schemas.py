@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -58,6 +58,8 @@ class RunSummary(TextModel):
     total_steps: int | None
     """Steps there will be, as far as the driver knows."""
     last: LastStep | None
+    parent_id: str | None
+    """The run that it was cloned from; it may be deleted."""
     priority: int
     """Among runs that wait, higher ones start first."""
     archived_at: datetime | None
@@ -83,6 +85,13 @@ class RunChange(TextModel):
     priority: Annotated[int, Field(ge=-1000, le=1000)] | None = None
     archived: bool | None = None
     """Whether it is left out of lists. Only a run that has ended can be."""
+
+
+class CloneRequest(TextModel):
+    """What shall be different about a run that is submitted again."""
+
+    changes: dict[str, Any] = {}
+    """A JSON merge patch of its spec: `{"optimizer": {"lr": 1e-4}}`; null takes a field away."""
 
 
 class DeletedRun(TextModel):

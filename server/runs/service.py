@@ -123,10 +123,11 @@ class RunStore:
 
     # What the API uses
 
-    def create(self, spec: RunSpec, key: IdempotencyKey | None = None) -> str:
+    def create(self, spec: RunSpec, key: IdempotencyKey | None = None, *, parent_id: str | None = None) -> str:
         """Store a new run, queued, and return its id. The spec has passed its checks already.
 
         key: the run that it made before is returned instead. Raises KeyReusedError when it stands for another spec.
+        parent_id: the run that it is a clone of.
         """
         now = _now()
         run_id = new_run_id(now)
@@ -136,10 +137,11 @@ class RunStore:
             known = None if key is None else idempotency.known_run(connection, key)
             if known is not None:
                 return known
-            connection.execute(insert(runs).values(queries.new_run_values(run_id, spec, now)))
+            connection.execute(insert(runs).values(queries.new_run_values(run_id, spec, now, parent_id)))
             run_key = queries.run_key(connection, run_id)
             _set_tags(connection, run_key, spec.tags)
-            add_event(connection, run_key=run_key, attempt=None, kind="run.queued", at=now, message="created", data={})
+            message = "created" if parent_id is None else f"cloned from {parent_id}"
+            add_event(connection, run_key=run_key, attempt=None, kind="run.queued", at=now, message=message, data={})
             if key is not None:
                 idempotency.remember(connection, key, run_id, now)
             transaction.after_commit(lambda: self._on_change(run_id))
@@ -171,6 +173,30 @@ class RunStore:
             message = f"{by} changed {', '.join(told) or 'nothing'}"
             add_event(connection, run_key=row.key, attempt=None, kind="run.changed", at=now, message=message, data=told)
             transaction.after_commit(lambda: self._on_change(row.id))
+
+        self._writer.run(work)
+
+    def retry(self, run: str, *, by: str) -> None:
+        """Let a run that ended without success go on, from its last checkpoint, with its next attempt.
+
+        Raises NotFoundError, or ConflictError when it has not ended so.
+        """
+
+        def work(transaction: Transaction) -> None:
+            connection = transaction.connection
+            found = queries.run_record(connection, run)
+            key = queries.run_key(connection, found.id)
+            transition = apply_trigger(
+                connection, run_key=key, trigger=RunTrigger.RETRY, now=_now(), message=f"{by} asked for another try"
+            )
+            if transition is None:
+                message = f"The run is {found.state}; only one that failed or was cancelled can be tried again."
+                raise ConflictError("not-retryable", message)
+            begun_anew = {"stop_mode": None, "stop_requested_at": None, "archived_at": None}
+            connection.execute(
+                update(runs).where(runs.c.key == key).values(attempts_before_retry=found.attempt, **begun_anew)
+            )
+            transaction.after_commit(lambda: self._on_change(found.id))
 
         self._writer.run(work)
 

@@ -74,16 +74,19 @@ def fail_or_restart(
     connection: Connection, *, run_key: int, now: datetime, reason: str | None, attempt: int | None = None
 ) -> Transition | None:
     """After a process of the run died: on to the next attempt, or to `failed` when limits.max_restarts is used up."""
-    row = connection.execute(select(runs.c.attempt, runs.c.spec).where(runs.c.key == run_key)).one()
+    row = connection.execute(
+        select(runs.c.attempt, runs.c.attempts_before_retry, runs.c.spec).where(runs.c.key == run_key)
+    ).one()
+    count = row.attempt - row.attempts_before_retry
     most = json.loads(row.spec).get("limits", {}).get("max_restarts", LimitsSpec().max_restarts)
-    may_restart = row.attempt <= most
+    may_restart = count <= most
     return apply_trigger(
         connection,
         run_key=run_key,
         trigger=RunTrigger.RESTART if may_restart else RunTrigger.FAIL,
         now=now,
         reason=reason,
-        message=f"restart {row.attempt} of at most {most}: {reason}" if may_restart else None,
+        message=f"restart {count} of at most {most}: {reason}" if may_restart else None,
         attempt=attempt,
     )
 
@@ -109,6 +112,8 @@ def add_event(
 def _moments(before: RunState, after: RunState, now: datetime) -> dict[str, Any]:
     if after.is_terminal:
         return {"ended_at": now, "activity": None}
+    if before.is_terminal:
+        return {"ended_at": None}
     if after is RunState.STARTING and before is RunState.QUEUED:
         return {"started_at": now}
     return {}

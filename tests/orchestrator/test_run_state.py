@@ -12,8 +12,8 @@ TERMINAL = [state for state in RunState if state.is_terminal]
 
 
 @pytest.mark.parametrize("state", TERMINAL)
-@pytest.mark.parametrize("trigger", RunTrigger)
-def test_nothing_leaves_a_terminal_state(state: RunState, trigger: RunTrigger) -> None:
+@pytest.mark.parametrize("trigger", [trigger for trigger in RunTrigger if trigger is not RunTrigger.RETRY])
+def test_nothing_but_a_retry_leaves_a_terminal_state(state: RunState, trigger: RunTrigger) -> None:
     assert next_state(state, trigger) is None
 
 
@@ -32,7 +32,13 @@ def test_every_run_can_end(state: RunState) -> None:
     assert next_state(state, RunTrigger.FAIL) in (RunState.FAILED, RunState.CANCELLED)
 
 
-@given(st.lists(st.sampled_from(RunTrigger), max_size=30))
+@pytest.mark.parametrize("state", RunState)
+def test_only_what_ended_without_success_is_retried(state: RunState) -> None:
+    retried = next_state(state, RunTrigger.RETRY)
+    assert retried is (RunState.QUEUED if state in (RunState.FAILED, RunState.CANCELLED) else None)
+
+
+@given(st.lists(st.sampled_from([trigger for trigger in RunTrigger if trigger is not RunTrigger.RETRY]), max_size=30))
 def test_a_run_that_was_asked_to_stop_does_not_run_again(triggers: Sequence[RunTrigger]) -> None:
     state, asked = RunState.QUEUED, False
     for trigger in triggers:

@@ -158,6 +158,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{run_id}/clone": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Clone Run
+         * @description Submit the spec of a run again, with changes. The new run tells where it comes from.
+         */
+        post: operations["cloneRun"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{run_id}/events": {
         parameters: {
             query?: never;
@@ -232,6 +252,26 @@ export interface paths {
         get: operations["listMetrics"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run_id}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Retry Run
+         * @description Let a run that failed or was cancelled go on: its next attempt begins at the last checkpoint.
+         */
+        post: operations["retryRun"];
         delete?: never;
         options?: never;
         head?: never;
@@ -703,6 +743,20 @@ export interface components {
              * @default 2
              */
             keep_last: number;
+        };
+        /**
+         * CloneRequest
+         * @description What shall be different about a run that is submitted again.
+         */
+        CloneRequest: {
+            /**
+             * Changes
+             * @description A JSON merge patch of its spec: `{"optimizer": {"lr": 1e-4}}`; null takes a field away.
+             * @default {}
+             */
+            changes: {
+                [key: string]: unknown;
+            };
         };
         /**
          * ConstantLengths
@@ -1843,6 +1897,11 @@ export interface components {
              */
             parallelism: string;
             /**
+             * Parent Id
+             * @description The run that it was cloned from; it may be deleted.
+             */
+            parent_id: string | null;
+            /**
              * Priority
              * @description Among runs that wait, higher ones start first.
              */
@@ -2203,6 +2262,11 @@ export interface components {
              * @description The layout in a few words: `dp 2`, `dp 2, tp 2`.
              */
             parallelism: string;
+            /**
+             * Parent Id
+             * @description The run that it was cloned from; it may be deleted.
+             */
+            parent_id: string | null;
             /**
              * Priority
              * @description Among runs that wait, higher ones start first.
@@ -3433,6 +3497,41 @@ export interface operations {
             };
         };
     };
+    cloneRun: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["CloneRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     listRunEvents: {
         parameters: {
             query?: {
@@ -3556,6 +3655,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["MetricCatalogue"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    retryRun: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
                 };
             };
             /** @description A problem (RFC 9457) */

@@ -16,8 +16,8 @@ import psutil
 from orchestrator.contracts.data_spec import ReasoningGymDataSpec, ReasoningGymTask
 from orchestrator.contracts.run_spec import RunSpec
 from orchestrator.data.tasks import TaskError, make_task
-from trainer.contracts.model_spec import HuggingFaceModelSpec, ScratchModelSpec
-from trainer.contracts.parallelism_spec import ParallelismSpec
+from trainer.contracts.model_spec import HuggingFaceModelSpec, HuggingFaceShape, ScratchModelSpec
+from trainer.contracts.parallelism_spec import ParallelismSpec, layout_problems
 
 _TOKENIZER_FILES = ("tokenizer.json", "tokenizer.model", "vocab.json")
 """One of them holds the vocabulary, whatever the kind of tokenizer."""
@@ -42,6 +42,8 @@ def preflight(spec: RunSpec) -> list[Problem]:
     problems: list[Problem] = []
     if isinstance(spec.model, HuggingFaceModelSpec):
         problems += [("model.path", message) for message in _model_problems(Path(spec.model.path))]
+        if not problems:
+            problems += _shape_problems(Path(spec.model.path) / "config.json", spec.parallelism)
     else:
         problems += _memory_problems(spec.model, spec.parallelism)
     problems += _number_problems(spec.model_dump(), "")
@@ -122,6 +124,18 @@ def _config_problems(path: Path) -> Iterator[str]:
         return
     if not isinstance(config, dict) or "model_type" not in config:
         yield f"{path} does not say its model_type"
+
+
+def _shape_problems(path: Path, parallelism: ParallelismSpec) -> Iterator[Problem]:
+    """Whether the model can be trained, and cut as the layout asks."""
+    try:
+        shape = HuggingFaceShape.from_config(json.loads(path.read_bytes()))
+    except ValueError as error:
+        yield "model.path", f"{path}: {error}"
+        return
+    for problem in layout_problems(shape, parallelism):
+        for axis in problem.axes:
+            yield f"parallelism.{axis}", f"{problem.message} of {path}; lower it"
 
 
 def _data_problems(data: ReasoningGymDataSpec, *, needs_answers: bool) -> Iterator[Problem]:

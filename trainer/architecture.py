@@ -13,7 +13,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Self
 
-from trainer.contracts.model_spec import HuggingFaceModelSpec, ModelSpec, ScratchModelSpec
+from trainer.contracts.model_spec import HF_ARCHITECTURES, HuggingFaceModelSpec, ModelSpec, ScratchModelSpec
 
 
 class Family(StrEnum):
@@ -31,11 +31,7 @@ class Family(StrEnum):
         return self is Family.QWEN3
 
 
-FAMILIES = {
-    "Qwen3ForCausalLM": Family.QWEN3,
-    "Qwen2ForCausalLM": Family.QWEN2,
-    "LlamaForCausalLM": Family.LLAMA,
-}
+FAMILIES = {name: Family(family) for name, family in HF_ARCHITECTURES.items()}
 
 ROPE_TYPES = ("default", "linear", "llama3", "yarn")
 """Scalings of RoPE whose frequencies do not depend on the sequence; the others change within a sample as it grows."""

@@ -15,8 +15,19 @@ from tests.orchestrator.run_factories import run_spec
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
-def with_model(path: Path) -> RunSpec:
-    return run_spec(model={"type": "huggingface", "path": str(path)})
+CONFIG = {
+    "model_type": "qwen3",
+    "architectures": ["Qwen3ForCausalLM"],
+    "num_hidden_layers": 4,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "intermediate_size": 48,
+    "vocab_size": 301,
+}
+
+
+def with_model(path: Path, **parallelism: object) -> RunSpec:
+    return run_spec(model={"type": "huggingface", "path": str(path)}, parallelism=parallelism)
 
 
 def with_task(**task: object) -> RunSpec:
@@ -25,7 +36,7 @@ def with_task(**task: object) -> RunSpec:
 
 
 def complete_model(path: Path) -> Path:
-    (path / "config.json").write_text(json.dumps({"model_type": "qwen3"}))
+    (path / "config.json").write_text(json.dumps(CONFIG))
     (path / "model.safetensors").write_bytes(b"")
     (path / "tokenizer.json").write_text("{}")
     return path
@@ -64,6 +75,36 @@ def test_a_config_that_says_no_model_is_told(tmp_path: Path, text: str) -> None:
     [(field, message)] = preflight(with_model(tmp_path))
     assert field == "model.path"
     assert "config.json" in message
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"architectures": ["MambaForCausalLM"]}, "MambaForCausalLM"),
+        ({"num_hidden_layers": None}, "num_hidden_layers=None must be a positive integer"),
+    ],
+)
+def test_a_model_that_cannot_be_trained_is_told(tmp_path: Path, changes: dict[str, object], told: str) -> None:
+    (complete_model(tmp_path) / "config.json").write_text(json.dumps({**CONFIG, **changes}))
+    [(field, message)] = preflight(with_model(tmp_path))
+    assert field == "model.path"
+    assert told in message
+
+
+@pytest.mark.parametrize(
+    ("parallelism", "told"),
+    [
+        ({"tp": 4}, [("parallelism.tp", "num_query_groups=2")]),
+        ({"pp": 3}, [("parallelism.pp", "num_layers=4")]),
+        ({"pp": 2, "vpp": 4}, [("parallelism.pp", "num_layers=4"), ("parallelism.vpp", "num_layers=4")]),
+    ],
+)
+def test_a_layout_that_cannot_hold_the_model_is_told(
+    tmp_path: Path, parallelism: dict[str, object], told: list[tuple[str, str]]
+) -> None:
+    problems = preflight(with_model(complete_model(tmp_path), **parallelism))
+    assert [field for field, _ in problems] == [field for field, _ in told]
+    assert all(part in message for (_, message), (_, part) in zip(problems, told, strict=True))
 
 
 def test_an_unknown_task_is_told_with_close_matches() -> None:

@@ -81,3 +81,35 @@ def test_without_runs_it_says_how_to_choose_them(server: LiveServer, page: Page)
     page.keyboard.press("c")
     expect(page.get_by_role("heading", name="Nothing to compare")).to_be_visible()
     assert severe_findings(page) == []
+
+
+def test_a_long_list_loads_as_it_is_scrolled_and_draws_only_what_is_seen(server: LiveServer, page: Page) -> None:
+    for number in range(180):
+        server.submit(name=f"run-{number:03}")
+    page.goto(server.url)
+    expect(page.get_by_role("row").filter(has_text="run-179")).to_be_visible()
+    expect(page.get_by_text("100 of 180 runs are loaded")).to_have_count(1)
+    page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
+    expect(page.get_by_text("100 of 180 runs are loaded")).to_have_count(0)
+    page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
+    expect(page.get_by_role("row").filter(has_text="run-000")).to_be_visible()
+    assert page.get_by_role("row").count() < 90
+    assert severe_findings(page) == []
+
+
+def test_the_list_is_sorted_by_a_column(server: LiveServer, page: Page) -> None:
+    for name, steps in (("late", 30), ("early", 1)):
+        record(server, server.launch(name=name), range(steps))
+    server.submit(name="waits")
+    page.goto(server.url)
+    names = page.get_by_role("row").get_by_role("link")
+    expect(names).to_have_text(["waits", "early", "late"])
+    reward = page.get_by_role("columnheader", name="Reward")
+    reward.get_by_role("button").click()
+    expect(names).to_have_text(["late", "early", "waits"])
+    expect(reward).to_have_attribute("aria-sort", "descending")
+    expect(page).to_have_url(re.compile("sort=-reward"))
+    reward.get_by_role("button").click()
+    expect(names).to_have_text(["early", "late", "waits"])
+    reward.get_by_role("button").click()
+    expect(names).to_have_text(["waits", "early", "late"])

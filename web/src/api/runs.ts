@@ -13,7 +13,9 @@ export interface RunsFilter {
   tags?: readonly string[];
 }
 
-const PAGE_SIZE = 100;
+/** The first page is what is seen; whoever scrolls on wants many. */
+const FIRST_PAGE_SIZE = 100;
+const PAGE_SIZE = 500;
 
 export function runsOptions(filter: RunsFilter) {
   return infiniteQueryOptions({
@@ -24,7 +26,7 @@ export function runsOptions(filter: RunsFilter) {
         await client.GET("/api/v1/runs", {
           params: {
             query: {
-              limit: PAGE_SIZE,
+              limit: pageParam === null ? FIRST_PAGE_SIZE : PAGE_SIZE,
               ...(filter.text !== "" && { text: filter.text }),
               ...(filter.states.length > 0 && { state: [...filter.states] }),
               ...(filter.tags && filter.tags.length > 0 && { tag: [...filter.tags] }),

@@ -15,12 +15,22 @@ import styles from "./run-row.module.css";
 
 export interface RunRowProps {
   run: RunSummary;
+  /** Its place in the whole list, and what learns its height. */
+  index: number;
+  measure: (row: HTMLTableRowElement | null) => void;
   isSelected: boolean;
   onSelect: (id: string) => void;
   onTag: (tag: string) => void;
 }
 
-export const RunRow = memo(function RunRow({ run, isSelected, onSelect, onTag }: RunRowProps) {
+export const RunRow = memo(function RunRow({
+  run,
+  index,
+  measure,
+  isSelected,
+  onSelect,
+  onTag,
+}: RunRowProps) {
   const navigate = useNavigate();
   const open = (event: MouseEvent) => {
     // A click on the name is the link's own, and a drag over text is a selection.
@@ -34,6 +44,9 @@ export const RunRow = memo(function RunRow({ run, isSelected, onSelect, onTag }:
       className={classNames(styles.row, run.last === null && styles.withoutSteps)}
       onClick={open}
       data-run={run.id}
+      data-index={index}
+      aria-rowindex={index + 2}
+      ref={measure}
       data-selected={isSelected || undefined}
     >
       <td className={styles.box}>

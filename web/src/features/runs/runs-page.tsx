@@ -12,11 +12,13 @@ import { RunsEmpty } from "./runs-empty";
 import { RunsFilter } from "./runs-filter";
 import styles from "./runs-page.module.css";
 import type { RunsSearch } from "./runs-search";
+import { parseSort, sortText } from "./runs-sort";
 import { RunsTable } from "./runs-table";
 import { SelectionBar } from "./selection-bar";
 import { countAll } from "./state-groups";
 import { useHeldRuns } from "./use-held-runs";
 import { type RunsQuery, useRuns } from "./use-runs";
+import { useSortedRuns } from "./use-sorted-runs";
 
 const RETRY_S = 5;
 const LOADING_ROWS = 8;
@@ -78,10 +80,11 @@ interface RunsBodyProps {
 }
 
 function RunsBody({ query, search, setSearch }: RunsBodyProps) {
-  const { sel = [], ...filter } = search;
+  const { sel = [], sort, ...filter } = search;
   const { data, error, refetch } = query;
   const runs = data?.pages.flatMap((page) => page.items) ?? [];
   const { shown, numHeld, release } = useHeldRuns(runs, JSON.stringify(filter));
+  const rows = useSortedRuns(sort === undefined ? shown : runs, sort, query);
   const latest = useRef({ search, setSearch });
   latest.current = { search, setSearch };
   const { onSelect, onTag } = useMemo(() => rowActions(latest), []);
@@ -96,18 +99,25 @@ function RunsBody({ query, search, setSearch }: RunsBodyProps) {
     return <RunsEmpty search={filter} onClear={() => setSearch(sel.length > 0 ? { sel } : {})} />;
   return (
     <>
-      {numHeld > 0 && (
+      {numHeld > 0 && sort === undefined && (
         <Button className={styles.held} onClick={release}>
           {formatCount(numHeld, "new run")}
         </Button>
       )}
-      <RunsTable runs={shown} selected={sel} onSelect={onSelect} onTag={onTag} />
+      <RunsTable
+        runs={rows}
+        selected={sel}
+        onSelect={onSelect}
+        onTag={onTag}
+        sort={parseSort(sort)}
+        onSort={(next) => setSearch({ ...search, sort: next ? sortText(next) : "" })}
+        onEnd={query.hasNextPage && !query.isFetching ? query.fetchNextPage : null}
+      />
       {query.hasNextPage && (
-        <div className={styles.more}>
-          <Button variant="ghost" disabled={query.isFetchingNextPage} onClick={() => query.fetchNextPage()}>
-            Show more of {formatInteger(data.pages[0]?.total ?? 0)}
-          </Button>
-        </div>
+        <p className={styles.more} role="status">
+          {formatInteger(runs.length)} of {formatInteger(data.pages[0]?.total ?? 0)} runs are loaded
+          {sort !== undefined && "; the others are sorted in as they come"}
+        </p>
       )}
     </>
   );

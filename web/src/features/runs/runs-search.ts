@@ -1,4 +1,5 @@
 /** What of the list's view lives in the URL. */
+import { parseSort, sortText } from "./runs-sort";
 import { groupByKey } from "./state-groups";
 
 export interface RunsSearch {
@@ -8,6 +9,8 @@ export interface RunsSearch {
   state?: string;
   /** `key=value`, or `key` for any value; all must match. */
   tags?: string[];
+  /** A column, with a minus the greatest first; absent: the newest first. */
+  sort?: string;
   /** Runs that are selected to be compared. */
   sel?: string[];
 }
@@ -17,10 +20,12 @@ export function parseRunsSearch(raw: Record<string, unknown>): RunsSearch {
   // The router reads `?q=17` as a number.
   const q = typeof raw.q === "string" || typeof raw.q === "number" ? String(raw.q) : "";
   const [tags, sel] = [texts(raw.tags), texts(raw.sel)];
+  const sort = parseSort(raw.sort);
   return {
     ...(q !== "" && { q }),
     ...(group && { state: group.key }),
     ...(tags.length > 0 && { tags }),
+    ...(sort && { sort: sortText(sort) }),
     ...(sel.length > 0 && { sel }),
   };
 }

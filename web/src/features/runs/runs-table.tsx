@@ -1,8 +1,10 @@
 /** The list itself. j and k move the focus from run to run; Enter is the link's own. */
-import { useRef } from "react";
+import { useWindowVirtualizer } from "@tanstack/react-virtual";
+import { useEffect, useRef } from "react";
 import type { RunSummary } from "@/api/types";
 import { useShortcuts } from "@/lib/shortcuts";
 import { RunRow } from "./run-row";
+import { nextSort, type Sort, type SortKey } from "./runs-sort";
 import styles from "./runs-table.module.css";
 
 function leave(): void {
@@ -14,9 +16,36 @@ export interface RunsTableProps {
   selected: readonly string[];
   onSelect: (id: string) => void;
   onTag: (tag: string) => void;
+  /** Null: as the server gives them. */
+  sort: Sort | null;
+  onSort: (sort: Sort | null) => void;
+  /** Asks for the next page; null: there is none, or it is on its way. */
+  onEnd: (() => void) | null;
 }
 
-export function RunsTable({ runs, selected, onSelect, onTag }: RunsTableProps) {
+/** Rows that are there beyond what is seen; `j` and `k` go through them. */
+const OVERSCAN = 12;
+/** Until a row has been measured. */
+const ROW_PX = 41;
+/** So near to the last row the next page is asked for. */
+const NEAR_END = 30;
+
+export function RunsTable({ runs, selected, onSelect, onTag, sort, onSort, onEnd }: RunsTableProps) {
+  const table = useRef<HTMLTableElement>(null);
+  const rows = useWindowVirtualizer({
+    count: runs.length,
+    estimateSize: () => ROW_PX,
+    overscan: OVERSCAN,
+    scrollMargin: table.current?.offsetTop ?? 0,
+    getItemKey: (i) => runs[i]?.id ?? i,
+  });
+  const items = rows.getVirtualItems();
+  const last = items.at(-1)?.index ?? 0;
+  useEffect(() => {
+    if (onEnd && last >= runs.length - NEAR_END) onEnd();
+  }, [onEnd, last, runs.length]);
+  const above = (items[0]?.start ?? 0) - rows.options.scrollMargin;
+  const below = rows.getTotalSize() - ((items.at(-1)?.end ?? 0) - rows.options.scrollMargin);
   const body = useRef<HTMLTableSectionElement>(null);
   const move = (by: 1 | -1) => {
     const links = [...(body.current?.querySelectorAll<HTMLAnchorElement>("td a[href]") ?? [])];
@@ -34,7 +63,7 @@ export function RunsTable({ runs, selected, onSelect, onTag }: RunsTableProps) {
     Escape: leave,
   });
   return (
-    <table className={styles.table}>
+    <table className={styles.table} ref={table} aria-rowcount={runs.length + 1}>
       <thead>
         <tr>
           <th scope="col" className={styles.box}>
@@ -43,47 +72,85 @@ export function RunsTable({ runs, selected, onSelect, onTag }: RunsTableProps) {
           <th scope="col" className={styles.state}>
             State
           </th>
-          <th scope="col">Name</th>
+          <SortHead label="Name" column="name" sort={sort} onSort={onSort} />
           <th scope="col" className={styles.policy}>
             Batch policy
           </th>
           <th scope="col" className={styles.spark}>
             Batch size
           </th>
-          <th scope="col" className={styles.batch}>
-            Last
-          </th>
-          <th scope="col" className={styles.progress}>
-            Progress
-          </th>
-          <th scope="col" className={styles.reward}>
-            Reward
-          </th>
-          <th scope="col" className={styles.loss}>
-            Loss
-          </th>
-          <th scope="col" className={styles.tokens}>
-            Tokens/s
-          </th>
-          <th scope="col" className={styles.started}>
-            Started
-          </th>
-          <th scope="col" className={styles.duration}>
-            Duration
-          </th>
+          <SortHead label="Last" column="batch" className={styles.batch} sort={sort} onSort={onSort} />
+          <SortHead
+            label="Progress"
+            column="progress"
+            className={styles.progress}
+            sort={sort}
+            onSort={onSort}
+          />
+          <SortHead label="Reward" column="reward" className={styles.reward} sort={sort} onSort={onSort} />
+          <SortHead label="Loss" column="loss" className={styles.loss} sort={sort} onSort={onSort} />
+          <SortHead label="Tokens/s" column="tokens" className={styles.tokens} sort={sort} onSort={onSort} />
+          <SortHead label="Started" column="started" className={styles.started} sort={sort} onSort={onSort} />
+          <SortHead
+            label="Duration"
+            column="duration"
+            className={styles.duration}
+            sort={sort}
+            onSort={onSort}
+          />
         </tr>
       </thead>
       <tbody ref={body}>
-        {runs.map((run) => (
-          <RunRow
-            key={run.id}
-            run={run}
-            isSelected={selected.includes(run.id)}
-            onSelect={onSelect}
-            onTag={onTag}
-          />
-        ))}
+        {above > 0 && <Space height={above} />}
+        {items.map((item) => {
+          const run = runs[item.index];
+          return (
+            run && (
+              <RunRow
+                key={run.id}
+                run={run}
+                index={item.index}
+                measure={rows.measureElement}
+                isSelected={selected.includes(run.id)}
+                onSelect={onSelect}
+                onTag={onTag}
+              />
+            )
+          );
+        })}
+        {below > 0 && <Space height={below} />}
       </tbody>
     </table>
+  );
+}
+
+/** Stands for the rows that are not drawn. */
+function Space({ height }: { height: number }) {
+  return (
+    // biome-ignore lint/a11y/noAriaHiddenOnFocusable: a row without a cell to focus
+    <tr aria-hidden="true" className={styles.space}>
+      <td style={{ height }} />
+    </tr>
+  );
+}
+
+interface HeadProps {
+  label: string;
+  column: SortKey;
+  className?: string | undefined;
+  sort: Sort | null;
+  onSort: (sort: Sort | null) => void;
+}
+
+function SortHead({ label, column, className, sort, onSort }: HeadProps) {
+  const isOn = sort?.key === column;
+  const order = !isOn ? undefined : sort.isDescending ? "descending" : "ascending";
+  return (
+    <th scope="col" className={className} aria-sort={order}>
+      <button type="button" className={styles.sort} onClick={() => onSort(nextSort(sort, column))}>
+        {label}
+        {isOn && <span aria-hidden="true">{sort.isDescending ? " ↓" : " ↑"}</span>}
+      </button>
+    </th>
   );
 }

@@ -140,6 +140,8 @@ class AlgorithmSpec(TextModel):
     """Whose log-probs stand below the ratio."""
     correction: EngineCorrectionSpec = NoCorrectionSpec()
     """What is done about tokens on which engine and trainer differ; needs `old_log_probs: trainer`."""
+    updates_per_iteration: Literal[1] = 1
+    """How often the rollouts of an iteration are trained: once."""
     loss_aggregation: LossAggregation = LossAggregation.ROLLOUT_MEAN
     """How the token losses of a step become one number."""
     constant_tokens: PositiveInt | None = None

@@ -131,6 +131,64 @@ def test_an_adaptive_run_measures_its_noise_and_says_what_it_decides(server: Ing
     assert all("noise/scale" in step.metrics for step in steps)
 
 
+OWN_CODE = """
+import torch
+
+def best_of_group(rewards, *, gain):
+    return [[gain * (reward - sum(group) / len(group)) for reward in group] for group in rewards]
+
+def pushed(tokens, *, floor):
+    ratio = (tokens.log_probs - tokens.old_log_probs).exp()
+    return -torch.maximum(ratio, torch.full_like(ratio, floor)) * (tokens.advantages + 0.1)
+"""
+
+
+@pytest.mark.stack
+def test_a_run_with_a_users_code_a_reference_and_corrections_tells_of_all(
+    server: IngestServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "own_code.py").write_text(OWN_CODE)
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+    algorithm = {
+        "advantage": {"python": "own_code:best_of_group", "arguments": {"gain": 2.0}},
+        "loss": {"python": "own_code:pushed", "arguments": {"floor": 0.5}},
+        "kl": {"type": "loss", "estimator": "k3", "coef": 0.01},
+        "entropy_coef": 0.001,
+        "old_log_probs": "trainer",
+        "correction": {"type": "tis", "cap": 2.0},
+    }
+    batch = {"type": "fixed", "global_batch_size": 8}
+    spec = run_spec(
+        algorithm=algorithm, batch=batch, iterations=2, warm_start=None, filter={"zero_variance": "include"}
+    )
+    with driver(spec, server, tmp_path) as process:
+        assert process.wait(120) == 0, (tmp_path / "driver.log").read_text()
+    steps = steps_of(server)
+    values = [{name: metric.value for name, metric in step.metrics.items()} for step in steps]
+    assert len(steps) == 4
+    assert values[0]["train/kl_reference"] == 0
+    assert all(float(step["train/kl_reference"] or 0) > 0 for step in values[1:])
+    for step in values:
+        # Engine and trainer are the same model under the same weights, whatever step of the iteration it is.
+        assert float(step["train/log_prob_diff_max"] or 0) < 1e-4
+        assert step["train/correction_mean"] == pytest.approx(1.0, abs=1e-4)
+        parts = ("train/policy_loss", "train/kl_loss", "train/entropy_loss")
+        assert step["train/loss"] == pytest.approx(sum(float(step[part] or 0) for part in parts), rel=1e-5)
+    assert ["perf/log_probs_s" in step for step in values] == [True, False] * 2
+
+
+@pytest.mark.stack
+def test_a_users_module_that_is_missing_fails_the_job_before_anything_is_started(
+    server: IngestServer, tmp_path: Path
+) -> None:
+    spec = run_spec(algorithm={"loss": {"python": "no_such_module:loss"}})
+    with driver(spec, server, tmp_path) as process:
+        assert process.wait(60) == 1
+    [state] = server.of("state")
+    assert state.body["reason"].startswith("algorithm.loss is python: no_such_module:loss, but importing")
+    assert "starting the trainer" not in str([request.body for request in server.of("heartbeat")])
+
+
 @pytest.mark.stack
 def test_a_run_that_cannot_go_on_says_why(server: IngestServer, tmp_path: Path) -> None:
     spec = run_spec(warm_start=None, filter={"max_consecutive_empty": 2})

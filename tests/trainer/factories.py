@@ -170,7 +170,7 @@ def reference_step(model: Any, samples: Sequence[TrainSample], loss: LossSpec) -
     model.zero_grad()
     total, entropies = torch.zeros((), dtype=torch.float64), []
     for one in samples:
-        plain = _plain_sample(torch.log_softmax(_logits(model, one) / _temperature(loss), dim=-1), one)
+        plain = plain_sample(model, one, temperature=logit_temperature(loss))
         entropies += [float(entropy.detach()) for entropy in plain.entropies]
         for token_loss in plain_losses(loss, plain):
             total = total + one.loss_scale * token_loss.double()
@@ -213,12 +213,13 @@ def _logits(model: Any, one: TrainSample) -> torch.Tensor:
     return model(input_ids=torch.tensor(one.token_ids)[None], use_cache=False).logits[0]
 
 
-def _temperature(loss: LossSpec) -> float:
+def logit_temperature(loss: LossSpec) -> float:
     return loss.temperature if isinstance(loss, PolicyLossSpec) else 1.0
 
 
-def _plain_sample(log_probs: torch.Tensor, one: TrainSample) -> PlainSample:
-    """log_probs: [T, V]; row t − 1 predicts token t."""
+def plain_sample(model: Any, one: TrainSample, *, temperature: float) -> PlainSample:
+    """A sample's loss tokens, by a plain model; row t − 1 of its logits predicts token t."""
+    log_probs = torch.log_softmax(_logits(model, one) / temperature, dim=-1)  # [T, V]
     loss_tokens = np.flatnonzero(one.loss_mask)
     rows = [log_probs[t - 1] for t in loss_tokens]
 

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from tests.trainer.loss_factories import CASES, samples_of
 from tests.trainer.plain_losses import PlainSample, plain_correction, plain_kl, plain_losses
 from trainer.contracts.loss_spec import (
     CispoLossSpec,
@@ -31,8 +30,6 @@ from trainer.contracts.python_function import PythonFunction
 from trainer.losses.table import LOSSES, logit_temperature, token_loss
 from trainer.losses.terms import correction_weights, kl_estimate
 from trainer.losses.token_batch import TokenBatch, TokenLoss, TokenMetric, no_tokens, reduce_metrics
-
-CASES = {case["id"]: case for case in json.loads(Path("tests/cases/loss.json").read_text())["cases"]}
 
 KL = KlTermSpec(coef=0.3)
 SPECS: dict[str, LossSpec] = {
@@ -319,32 +316,6 @@ def test_only_losses_of_rollouts_have_a_temperature() -> None:
     for spec in LOSSES:
         if issubclass(spec, PolicyLossSpec) and spec is not PythonLossSpec:
             assert logit_temperature(spec(temperature=0.6)) == 0.6
-
-
-# (token losses, weight per loss token) by sample, as the orchestrator weighs them.
-def samples_of(case_id: str) -> list[tuple[list[float], float]]:
-    given = CASES[case_id]["given"]
-    if case_id == "token-mean-micro-batches":
-        flat = [one for micro_batch in given["micro_batches"] for one in micro_batch]
-        num_tokens = sum(one["tokens"] for one in flat)
-        return [([one["loss"]] * one["tokens"], 1 / num_tokens) for one in flat]
-    if case_id == "rollout-mean-split-siblings":
-        rollouts = given["rollouts"].values()
-        totals = [sum(len(sample) for sample in rollout) for rollout in rollouts]
-        return [
-            (sample, 1 / (given["num_rollouts"] * total))
-            for rollout, total in zip(rollouts, totals, strict=True)
-            for sample in rollout
-        ]
-    if case_id == "fully-masked-sample":
-        unmasked = [one for one in given["samples"] if one["mask"]]
-        num_tokens = sum(one["tokens"] for one in unmasked)
-        return [([one["loss_sum"] / one["tokens"]] * one["tokens"], 1 / num_tokens) for one in unmasked] + [([], 0.0)]
-    assert case_id == "dr-grpo-constant"
-    return [
-        ([one["loss_sum"] / 10] * 10, 1 / (len(given["samples"]) * given["constant_tokens"]))
-        for one in given["samples"]
-    ]
 
 
 @pytest.mark.parametrize(

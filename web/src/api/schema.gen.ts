@@ -627,6 +627,13 @@ export interface components {
              * @description Under `gspo`, a sample's ratio is clipped below 1 − this. None: 0.0003.
              */
             sequence_clip_low?: number | null;
+            /**
+             * Updates Per Iteration
+             * @description How often the rollouts of an iteration are trained: once.
+             * @default 1
+             * @constant
+             */
+            updates_per_iteration: 1;
         };
         /**
          * AllBatchSpec
@@ -2107,7 +2114,8 @@ export interface components {
              *       },
              *       "loss": "clipped",
              *       "loss_aggregation": "rollout_mean",
-             *       "old_log_probs": "engine"
+             *       "old_log_probs": "engine",
+             *       "updates_per_iteration": 1
              *     }
              */
             algorithm: components["schemas"]["AlgorithmSpec"];

@@ -88,18 +88,28 @@ class _VocabParallelLogProbs(torch.autograd.Function):
         gradient = torch.empty_like(logits)
         for chunk in _chunks(len(here), ctx.chunk_tokens):
             log_probs = _scaled(logits[chunk], log_normalizer[chunk], ctx.temperature)
-            probs = log_probs.exp()
-            of_logits = torch.zeros_like(probs) if of_log_prob is None else probs * -of_log_prob[chunk, None]
-            if of_log_prob is not None:
-                of_logits.scatter_add_(1, here[chunk, None], (of_log_prob[chunk] * is_here[chunk])[:, None])
-            if of_entropy is not None:
-                of_logits -= probs * (log_probs + entropy[chunk, None]) * of_entropy[chunk, None]
-            gradient[chunk] = of_logits.div_(ctx.temperature)
+            weights = None if of_log_prob is None else of_log_prob[chunk] / ctx.temperature
+            if of_entropy is None:
+                # In place, and nothing but what log p needs: this is the hot loop of most losses.
+                of_logits = log_probs.exp_()
+                assert weights is not None
+                of_logits *= -weights[:, None]
+            else:
+                probs = log_probs.exp()
+                per_prob = (log_probs.add_(entropy[chunk, None])).mul_(-of_entropy[chunk, None] / ctx.temperature)
+                if weights is not None:
+                    per_prob -= weights[:, None]
+                of_logits = probs.mul_(per_prob)
+            if weights is not None:
+                of_logits.scatter_add_(1, here[chunk, None], (weights * is_here[chunk])[:, None])
+            gradient[chunk] = of_logits
         return gradient, None, None, None, None
 
 
 def _scaled(logits: Tensor, offset: Tensor, temperature: float) -> Tensor:
     """[C, V] logits / temperature − offset, in fp32; a new tensor."""
+    if temperature == 1.0:
+        return logits.float() - offset[:, None]
     return torch.div(logits.float(), temperature).sub_(offset[:, None])
 
 

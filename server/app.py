@@ -7,8 +7,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
+from starlette.middleware.gzip import GZipMiddleware
 
-from server import documents, health
+from server import documents, health, limits
 from server.auth import endpoints as auth
 from server.events import endpoints as events
 from server.history import endpoints as history
@@ -24,6 +25,12 @@ from server.runs import endpoints as runs
 from server.services import MakeSupervisor, build_services
 from server.settings import Settings
 from server.steps import endpoints as steps
+from server.telemetry import endpoints as telemetry
+from server.telemetry.middleware import Telemetry
+
+_GZIP_FROM_BYTES = 2048
+_GZIP_LEVEL = 4
+"""Columns of numbers shrink to a third; higher levels take longer and gain little."""
 
 
 def create_app(settings: Settings, make_supervisor: MakeSupervisor | None = None) -> FastAPI:
@@ -55,11 +62,14 @@ def create_app(settings: Settings, make_supervisor: MakeSupervisor | None = None
         redirect_slashes=False,
     )
     app.state.services = services
-    for module in (runs, planning, steps, history, events, ingest, live, auth, health, documents):
+    for module in (runs, planning, steps, history, events, ingest, live, auth, health, limits, telemetry, documents):
         app.include_router(module.router)
     app.router.default = Dashboard(settings.web_dist)
     problems.install(app)
     app.add_middleware(HostGuard, settings=settings)
     app.add_middleware(SecurityHeaders)
+    # Streams of events are left as they are.
+    app.add_middleware(GZipMiddleware, minimum_size=_GZIP_FROM_BYTES, compresslevel=_GZIP_LEVEL)
+    app.add_middleware(Telemetry, figures=services.figures)
     describe(app)
     return app

@@ -16,6 +16,8 @@ from server.runs.removal import RunRemover
 from server.runs.service import RunStore
 from server.runs.supervisor_port import RunSupervisor
 from server.services import Services
+from server.settings import Settings
+from server.telemetry.figures import ServerFigures
 
 
 def _services(request: Request) -> Services:
@@ -58,6 +60,14 @@ def _session_cookie(request: Request) -> str:
     return _services(request).session_cookie
 
 
+def _figures(request: Request) -> ServerFigures:
+    return _services(request).figures
+
+
+def _settings(request: Request) -> Settings:
+    return _services(request).settings
+
+
 def _principal(request: Request) -> Principal:
     return cast("Principal", request.state.principal)
 
@@ -71,4 +81,6 @@ Live = Annotated[LiveHub, Depends(_hub)]
 Tokens = Annotated[TokenStore, Depends(_tokens)]
 Supervisor = Annotated[RunSupervisor, Depends(_supervisor)]
 SessionCookie = Annotated[str, Depends(_session_cookie)]
+Figures = Annotated[ServerFigures, Depends(_figures)]
+Configured = Annotated[Settings, Depends(_settings)]
 Asking = Annotated[Principal, Depends(_principal)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from server.auth.tokens import TokenStore
@@ -14,11 +14,13 @@ from server.ingest.service import Ingest
 from server.live.hub import LiveHub
 from server.planning.service import Planner
 from server.runs import queries
+from server.runs.queries import RunFilter
 from server.runs.removal import RunRemover
 from server.runs.schemas import RunSummary
 from server.runs.service import RunStore
 from server.runs.supervisor_port import NoSupervisor, RunSupervisor
 from server.settings import Settings
+from server.telemetry.figures import ServerFigures
 
 MakeSupervisor = Callable[[RunStore], RunSupervisor]
 
@@ -28,6 +30,7 @@ class Services:
     """Everything that endpoints use."""
 
     settings: Settings
+    figures: ServerFigures
     database: Database
     writer: Writer
     hub: LiveHub
@@ -74,15 +77,24 @@ def build_services(settings: Settings, make_supervisor: MakeSupervisor | None) -
             return queries.summaries(connection, run_ids)
 
     hub = LiveHub(summaries)
+
+    def runs_by_state() -> Mapping[str, int]:
+        with database.read() as connection:
+            counts = queries.count_by_state(connection, RunFilter(archived=True))
+        return {state.value: count for state, count in counts.items()}
+
+    figures = ServerFigures()
+    figures.watch(num_queued_writes=lambda: writer.num_queued, num_streams=lambda: hub.num_streams, runs=runs_by_state)
     runs = RunStore(database, writer, hub.run_changed)
     return Services(
         settings=settings,
+        figures=figures,
         database=database,
         writer=writer,
         hub=hub,
         runs=runs,
         remover=RunRemover(database, writer, settings.run_dir),
-        ingest=Ingest(writer, hub),
+        ingest=Ingest(writer, hub, figures),
         planner=Planner(database),
         tokens=TokenStore(database, writer, settings.token_path),
         supervisor=make_supervisor(runs) if make_supervisor else NoSupervisor(),

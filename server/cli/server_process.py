@@ -20,6 +20,7 @@ from server.supervisor.cluster import LocalCluster
 from server.supervisor.ray_head import HeadSettings, RayHead
 from server.supervisor.reconciler import Reconciler
 from server.supervisor.view import Deadlines, run_id_of
+from server.telemetry.json_log import JsonFormatter, RequestIdFilter
 
 _MAX_LOG_BYTES = 10 * 1024**2
 
@@ -70,10 +71,11 @@ def _when_ready(server: SwellServer, on_ready: Callable[[], None]) -> None:
 
 
 def _log_to(path: Path) -> None:
-    """Everything into a file; on the terminal what the supervisor does, and warnings."""
+    """Everything into a file, as JSON lines; on the terminal what the supervisor does, and warnings."""
     path.parent.mkdir(parents=True, exist_ok=True)
     file = logging.handlers.RotatingFileHandler(path, maxBytes=_MAX_LOG_BYTES, backupCount=2)
-    file.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
+    file.setFormatter(JsonFormatter())
+    file.addFilter(RequestIdFilter())
     terminal = logging.StreamHandler()
     terminal.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))
     terminal.addFilter(lambda record: record.levelno >= logging.WARNING or record.name.startswith("server.supervisor"))

@@ -55,6 +55,11 @@ class Writer:
         self._queue: queue.Queue[_Job | None] = queue.Queue(maxsize=capacity)
         self._thread = threading.Thread(target=self._loop, name="database-writer", daemon=True)
 
+    @property
+    def num_queued(self) -> int:
+        """Pieces of work that wait."""
+        return self._queue.qsize()
+
     def start(self) -> None:
         self._thread.start()
 

@@ -9,7 +9,15 @@ from fastapi import APIRouter, Query
 from server.auth.access import Access, requires
 from server.dependencies import Reading
 from server.history.catalogue import catalogue
-from server.history.schemas import Aggregation, MetricCatalogue, MetricHistory, XAxis
+from server.history.schemas import (
+    MAX_QUERY_NAMES,
+    MAX_QUERY_POINTS,
+    MAX_QUERY_RUNS,
+    Aggregation,
+    MetricCatalogue,
+    MetricHistory,
+    XAxis,
+)
 from server.history.service import HistoryQuery, history
 from server.http.guarded_route import GuardedRoute
 from server.http.whole_number import WholeNumber
@@ -30,8 +38,8 @@ def list_metrics(run_id: str, database: Reading) -> MetricCatalogue:
 @requires(Access.READ)
 def query_metrics(
     database: Reading,
-    run: Annotated[list[str], Query(min_length=1, max_length=50, description="Runs, by id or name.")],
-    name: Annotated[list[str], Query(min_length=1, max_length=100, description="Metrics, by name.")],
+    run: Annotated[list[str], Query(min_length=1, max_length=MAX_QUERY_RUNS, description="Runs, by id or name.")],
+    name: Annotated[list[str], Query(min_length=1, max_length=MAX_QUERY_NAMES, description="Metrics, by name.")],
     x: XAxis = XAxis.STEP,
     first: Annotated[
         float | None, Query(alias="from", allow_inf_nan=False, description="Begin of the range on the x axis.")
@@ -40,7 +48,7 @@ def query_metrics(
         float | None, Query(alias="to", allow_inf_nan=False, description="End of the range, itself not included.")
     ] = None,
     max_points: Annotated[
-        WholeNumber, Query(ge=1, le=10_000, description="With more points than this they come as buckets.")
+        WholeNumber, Query(ge=1, le=MAX_QUERY_POINTS, description="With more points than this they come as buckets.")
     ] = 1000,
     agg: Aggregation = Aggregation.MINMAX,
     superseded: Annotated[bool, Query(description="Also steps that a later attempt trained again.")] = False,

@@ -8,6 +8,11 @@ from orchestrator.contracts.messages import NonFinite
 from trainer.contracts.metric import Reduction
 from trainer.contracts.text_model import TextModel
 
+MAX_QUERY_RUNS = 50
+MAX_QUERY_NAMES = 100
+MAX_QUERY_POINTS = 10_000
+"""Of each series, when it comes as buckets."""
+
 
 class XAxis(StrEnum):
     """What a history is drawn over."""

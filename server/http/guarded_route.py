@@ -22,8 +22,10 @@ class GuardedRoute(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         access = rule_of(self.endpoint)
         handle = super().get_route_handler()
+        path = self.path_format
 
         async def guarded(request: Request) -> Response:
+            request.state.route = path
             if "\0" in request.url.path or "%00" in request.url.query:
                 # PostgreSQL holds no such text, so it cannot be the name of anything.
                 raise ProblemError(400, "malformed-address", "The address holds the character U+0000; leave it out.")

@@ -34,6 +34,7 @@ from server.ingest.run_progress import note_progress
 from server.ingest.verify import MAX_COUNT
 from server.live.hub import LiveHub
 from server.runs.transitions import apply_trigger, fail_or_restart
+from server.telemetry.figures import ServerFigures
 
 _TRIGGERS = {"succeeded": RunTrigger.SUCCEED, "failed": RunTrigger.FAIL}
 _NOT_ASKED = "The driver stopped although nobody asked it to."
@@ -42,9 +43,10 @@ _NOT_ASKED = "The driver stopped although nobody asked it to."
 class Ingest:
     """What the ingest endpoints call. Every method returns after commit."""
 
-    def __init__(self, writer: Writer, hub: LiveHub) -> None:
+    def __init__(self, writer: Writer, hub: LiveHub, figures: ServerFigures) -> None:
         self._writer = writer
         self._hub = hub
+        self._figures = figures
 
     def steps(self, run_id: str, batch: StepsBatch) -> IngestAnswer:
         """Record steps, all or none. Raises InvalidError, or ConflictError for a stale attempt or other content."""
@@ -58,6 +60,7 @@ class Ingest:
             if new:
                 self._record(transaction, run, new)
             self._alive(transaction, run)
+            self._count(transaction, new, num_duplicates=len(prepared) - len(new))
             return _answer(connection, run, accepted=len(new), duplicates=len(prepared) - len(new))
 
         return self._writer.run(work)
@@ -127,6 +130,12 @@ class Ingest:
         note_progress(connection, run, new, appended=newest_of_view is None or first > newest_of_view)
         frame = steps_frame(run.id, run.attempt, new, totals, run_started_at=step_rows.first_start(connection, run.key))
         transaction.after_commit(lambda: self._hub.steps_recorded(frame))
+
+    def _count(self, transaction: Transaction, new: list[PreparedStep], *, num_duplicates: int) -> None:
+        num_points = sum(len(step.metrics) for step in new)
+        transaction.after_commit(
+            lambda: self._figures.recorded(num_steps=len(new), num_points=num_points, num_duplicates=num_duplicates)
+        )
 
     def _alive(self, transaction: Transaction, run: Row[Any]) -> None:
         # The server's own clock: the driver's may be wrong.

@@ -58,10 +58,16 @@ class LiveHub:
         self._ring_bytes = 0
         self._sequence = 0
         self._closed = False
+        self._num_streams = 0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._flusher: asyncio.Task[None] | None = None
         self._pending = asyncio.Event()
         self._news = asyncio.Event()
+
+    @property
+    def num_streams(self) -> int:
+        """Streams that are open now."""
+        return self._num_streams
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -111,6 +117,14 @@ class LiveHub:
         return self._stream(runs, self._sequence if after is None else self._position_of(after))
 
     async def _stream(self, runs: frozenset[str], position: int | None) -> AsyncIterator[bytes]:
+        self._num_streams += 1
+        try:
+            async for data in self._events(runs, position):
+                yield data
+        finally:
+            self._num_streams -= 1
+
+    async def _events(self, runs: frozenset[str], position: int | None) -> AsyncIterator[bytes]:
         # An id without data sets what a browser sends back after a break, before the first event arrives.
         yield f"retry: {_RETRY_MS}\nid: {self._id(self._sequence if position is None else position)}\n\n".encode()
         while not self._closed:

@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Protocol
+
+
+class RayState(StrEnum):
+    """What is known of the Ray cluster that runs go to."""
+
+    ANSWERS = "answers"
+    SILENT = "silent"
+    """It lives and does not answer."""
+    NOT_STARTED = "not_started"
+    """No run has needed it yet, or it has ended; the next run starts it."""
+    NOT_USED = "not_used"
+    """This server starts no runs."""
 
 
 class RunSupervisor(Protocol):
@@ -16,6 +29,10 @@ class RunSupervisor(Protocol):
         """Something changed: look at the runs now, not at the next round. Safe from any thread; never blocks."""
         ...
 
+    def ray_state(self) -> RayState:
+        """Ask the cluster now. Returns within two seconds; safe from any thread."""
+        ...
+
     def stop(self) -> None:
         """Leave the jobs as they are and end the thread. Returns within two seconds."""
         ...
@@ -23,6 +40,9 @@ class RunSupervisor(Protocol):
 
 class NoSupervisor:
     """For a server that records runs and starts none."""
+
+    def ray_state(self) -> RayState:
+        return RayState.NOT_USED
 
     def start(self) -> None:
         pass

@@ -6,6 +6,9 @@ import logging
 import sys
 import threading
 
+import httpx
+
+from server.runs.supervisor_port import RayState
 from server.supervisor import processes
 from server.supervisor.job_reason import ended_reason
 from server.supervisor.jobs import JobClient, JobError
@@ -80,6 +83,18 @@ class LocalCluster:
         except JobError as error:
             logger.warning("jobs: %s", error)
             return []
+
+    def ray_state(self) -> RayState:
+        """Whether the head is there and answers. Uses nothing that the reconciler's thread uses."""
+        record = self._head.current()
+        if record is None:
+            return RayState.NOT_STARTED
+        headers = {"Authorization": f"Bearer {self._head.token()}"}
+        try:
+            answer = httpx.get(f"{record.dashboard_url}/api/version", headers=headers, timeout=1.0, trust_env=False)
+        except httpx.HTTPError:
+            return RayState.SILENT
+        return RayState.ANSWERS if answer.status_code == httpx.codes.OK else RayState.SILENT
 
     def stop_job(self, job_id: str) -> None:
         """Ask Ray to end a job. Raises JobError."""

@@ -21,6 +21,7 @@ from orchestrator.contracts.messages import AttemptLaunch
 from orchestrator.contracts.run_state import RunState, RunTrigger
 from server.errors import NotFoundError
 from server.runs.records import LaunchedAttempt, RunRecord
+from server.runs.supervisor_port import RayState
 from server.supervisor import decisions
 from server.supervisor.jobs import JobError
 from server.supervisor.launch_files import read_launch, write_launch
@@ -70,6 +71,8 @@ class Cluster(Protocol):
 
     def alive_jobs(self) -> list[str]: ...
 
+    def ray_state(self) -> RayState: ...
+
     def stop_job(self, job_id: str) -> None: ...
 
     def end_processes(self, job_id: str) -> None: ...
@@ -113,6 +116,10 @@ class Reconciler:
     def wake(self) -> None:
         """Look at the runs now. Safe from any thread; never blocks."""
         self._wake.set()
+
+    def ray_state(self) -> RayState:
+        """Ask the cluster now. Safe from any thread."""
+        return self._cluster.ray_state()
 
     def stop(self) -> None:
         """Leave the jobs as they are and end the thread, within two seconds."""

@@ -24,6 +24,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/limits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Limits
+         * @description What this server takes at most.
+         */
+        get: operations["getLimits"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/login-links": {
         parameters: {
             query?: never;
@@ -447,7 +467,7 @@ export interface paths {
         };
         /**
          * Get Readiness
-         * @description The database answers.
+         * @description The database answers. Ray is told beside it: it is started when a run needs it.
          */
         get: operations["getReadiness"];
         put?: never;
@@ -1674,6 +1694,25 @@ export interface components {
             type: "ramp";
         };
         /**
+         * RayState
+         * @description What is known of the Ray cluster that runs go to.
+         * @enum {string}
+         */
+        RayState: "answers" | "silent" | "not_started" | "not_used";
+        /**
+         * Readiness
+         * @description The server takes requests.
+         */
+        Readiness: {
+            /**
+             * Database
+             * @default answers
+             * @constant
+             */
+            database: "answers";
+            ray: components["schemas"]["RayState"];
+        };
+        /**
          * ReasoningGymDataSpec
          * @description Prompts drawn without end from procedural tasks; the stream depends on the run's seed alone.
          */
@@ -2554,6 +2593,50 @@ export interface components {
             run: string;
         };
         /**
+         * ServerLimits
+         * @description Most of each.
+         */
+        ServerLimits: {
+            /**
+             * Max Active Runs
+             * @description Runs that go on at a time.
+             */
+            max_active_runs: number;
+            /**
+             * Max Body Bytes
+             * @description Of a request's body, unpacked; it may be sent with gzip.
+             */
+            max_body_bytes: number;
+            /** Max Events Per Batch */
+            max_events_per_batch: number;
+            /**
+             * Max Plan Lengths
+             * @description Lengths listed in one plan.
+             */
+            max_plan_lengths: number;
+            /**
+             * Max Planned Steps
+             * @description Steps that a plan tells one by one; more are counted.
+             */
+            max_planned_steps: number;
+            /** Max Query Names */
+            max_query_names: number;
+            /** Max Query Points */
+            max_query_points: number;
+            /**
+             * Max Query Runs
+             * @description Of one query for metrics, as are the next two.
+             */
+            max_query_runs: number;
+            /**
+             * Max Queued Writes
+             * @description Writes that wait for the database; more are answered with 429 and Retry-After.
+             */
+            max_queued_writes: number;
+            /** Max Steps Per Batch */
+            max_steps_per_batch: number;
+        };
+        /**
          * SftWarmStartSpec
          * @description Supervised steps on the task's own answers before reinforcement begins. They end by reward, not by count.
          */
@@ -3169,6 +3252,35 @@ export interface operations {
                 };
                 content: {
                     "text/event-stream": unknown;
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getLimits: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerLimits"];
                 };
             };
             /** @description A problem (RFC 9457) */
@@ -3998,7 +4110,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Health"];
+                    "application/json": components["schemas"]["Readiness"];
                 };
             };
             /** @description A problem (RFC 9457) */

@@ -102,10 +102,16 @@ def step_message(
         predicted_idle_frac=figures.predicted_idle_frac,
         measured_idle_frac=idle_frac(_busy_s(record)),
         idle_bound_frac=figures.idle_bound_frac,
-        padding_frac=0.0,  # the trainer packs a micro-batch into one row, back to back
+        padding_frac=_padding_frac(record),
         metrics={name: metric_message(metric) for name, metric in all_metrics.items()},
         schedule=_schedule_message(trained),
     )
+
+
+def _padding_frac(record: StepRecord) -> float:
+    """The trainer packs a micro-batch back to back; only the ends of rows are padded, and dummies are nothing else."""
+    padding = record.metrics.get("perf/padding_frac")
+    return (padding.value if padding is not None else None) or 0.0
 
 
 def perf_metrics(trained: TrainedStep, seconds: float) -> dict[str, Metric]:

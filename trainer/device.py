@@ -8,6 +8,7 @@ no test here has run it.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import ModuleType
@@ -34,6 +35,9 @@ BACKENDS: dict[DeviceType, str] = {"cpu": "gloo", "cuda": "nccl"}
 def open_device(device_type: DeviceType) -> torch.device:
     """Make this process ready to run Megatron on the device; idempotent."""
     if device_type == "cuda":
+        # Under tensor parallelism Megatron starts its messages before the kernels that they shall overlap, and counts
+        # on the GPU to keep that order. Read when CUDA starts.
+        os.environ.setdefault("CUDA_DEVICE_MAX_CONNECTIONS", "1")
         # Ray shows each actor only its own GPU, so that it is always the first.
         torch.cuda.set_device(0)
         return torch.device("cuda", 0)

@@ -134,6 +134,7 @@ def loss_function(
     parts = {name: part * micro_batch.loss_scales for name, part in result.parts.items()} | {"train/loss": weighted}
     sums = {name: TokenMetric(reduction=Reduction.SUM, values=part) for name, part in parts.items()}
     metrics = reduce_metrics({**result.metrics, "train/entropy": token_mean(entropy), **sums})
+    metrics["perf/padding_frac"] = mean(micro_batch.num_padding, micro_batch.num_places)
     # Over all ranks and micro-batches, total / count is the step's loss, and its weight the global batch size.
     return share, metrics | {name: mean(metrics[name].total, micro_batch.num_samples) for name in sums}
 

@@ -69,6 +69,10 @@ class MicroBatch:
 
     token_ids: Tensor  # [1, R]
     row: PackedRowParams
+    num_padding: int
+    """Places without a token in the rows of all context-parallel ranks."""
+    num_places: int
+    """Places in all those rows."""
     num_samples: int
     target_ids: Tensor  # [n]: this rank's loss tokens
     split: LossTokenSplit | None
@@ -105,6 +109,8 @@ def to_micro_batch(samples: SampleArrays, device: torch.device, place: RankPlace
     return MicroBatch(
         token_ids=torch.from_numpy(token_ids).to(device)[None],
         row=row,
+        num_padding=place.cp_size * layout.num_places - len(samples.token_ids),
+        num_places=place.cp_size * layout.num_places,
         num_samples=samples.num_samples,
         target_ids=torch.from_numpy(samples.token_ids[loss_tokens[own]]).to(device),
         split=None if place.cp_group is None else _split(predicting, layout, own, device, place.cp_group),
@@ -127,8 +133,9 @@ def dummy_micro_batch(device: torch.device, place: RankPlace, *, arrays: Sequenc
         loss_scales=zero,
         rollout=RolloutArrays(**dict.fromkeys(arrays, zero)),
     )
-    # It counts for nothing: the mean over the step's samples must not see it.
-    return replace(to_micro_batch(samples, device, place), num_samples=0)
+    micro_batch = to_micro_batch(samples, device, place)
+    # It counts for nothing: the mean over the step's samples must not see it, and all of it is padding.
+    return replace(micro_batch, num_samples=0, num_padding=micro_batch.num_places)
 
 
 def _split(

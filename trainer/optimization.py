@@ -28,6 +28,7 @@ def build_optimizer(spec: OptimizerSpec, model: ModelChunks) -> MegatronOptimize
         adam_eps=spec.eps,
         clip_grad=spec.clip_grad,
         bf16=model[0].config.bf16,
+        params_dtype=model[0].config.params_dtype,
         use_distributed_optimizer=model[0].ddp_config.use_distributed_optimizer,
         overlap_param_gather=model[0].ddp_config.overlap_param_gather,
     )

@@ -80,13 +80,14 @@ class RayPolicyTrainer:
         self,
         spec: TrainerSpec,
         *,
-        device_type: Literal["cpu", "cuda"] = "cpu",
+        device_type: Literal["cpu", "cuda"] | None = None,
         threads_per_rank: int = 1,
         cpus_per_rank: float = 0.0,
         collective_timeout_s: float = 60.0,
     ) -> None:
         """Start the ranks and build the model.
 
+        device_type: None takes CUDA where Ray has a GPU for every rank, else the CPU.
         threads_per_rank: threads for the tensor operations of one rank.
         cpus_per_rank: what Ray shall reserve for each rank.
         collective_timeout_s: how long ranks wait for each other before they give up; longer than the longest step's
@@ -100,6 +101,7 @@ class RayPolicyTrainer:
         self._layout = RankLayout.of(spec.parallelism)
         self._vocab_size = architecture.vocab_size
         self._loss: LossSpec | None = None
+        device_type = device_type or _device_type(self._layout.world_size)
         options = {
             "device_type": device_type,
             "num_threads": threads_per_rank,
@@ -217,6 +219,10 @@ class RayPolicyTrainer:
             self.close()
             raise TrainerError(describe_failures(failures))
         return [results[rank] for rank in calls]
+
+
+def _device_type(world_size: int) -> Literal["cpu", "cuda"]:
+    return "cuda" if ray.cluster_resources().get("GPU", 0) >= world_size else "cpu"
 
 
 def _collect(refs: Mapping[Any, int]) -> tuple[dict[int, Any], list[RankFailure]]:

@@ -182,5 +182,5 @@ def _step_totals(steps: Sequence[Sequence[SampleArrays | None]], device: torch.d
 def _no_values(state: TrainingState) -> dict[str, Metric]:
     """The metrics that the step would have had, each without a value."""
     of_loss = token_loss(state.loss, no_tokens(state.device))
-    names = ("train/loss", "train/entropy", "train/grad_norm", *of_loss.parts)
+    names = ("train/loss", "train/entropy", "train/grad_norm", "perf/padding_frac", *of_loss.parts)
     return reduce_metrics(of_loss.metrics) | {name: mean(0.0, 0) for name in names}

@@ -23,6 +23,9 @@ const CATCH_UP_MS = 1500;
 /** Many runs may change at once; the list is asked again once for all of them. */
 const LIST_DELAY_MS = 400;
 
+/** Kinds of queries whose key goes on with a run and a step. */
+const OF_STEPS: readonly unknown[] = ["step", "schedule", "whatif"];
+
 export class LiveFollower {
   readonly #queryClient: QueryClient;
   /** The unbroken stream that this tab hears all of; null: none yet. */
@@ -73,7 +76,7 @@ export class LiveFollower {
   #forgetOldSteps(frame: StepsFrame): void {
     const steps = new Set<unknown>(frame.step);
     const isOld = ({ queryKey: [kind, id, step] }: Query) =>
-      (kind === "step" || kind === "schedule") && id === frame.run && steps.has(step);
+      OF_STEPS.includes(kind) && id === frame.run && steps.has(step);
     askAgain(this.#queryClient, { predicate: isOld });
   }
 

@@ -21,6 +21,7 @@ _ARGUMENTS = (
     "--disable-component-update",
     "--disable-sync",
 )
+_NOT_AS_READERS_HAVE_IT = ("--disable-back-forward-cache",)
 _TELL_VIOLATIONS = """
 addEventListener("securitypolicyviolation", (event) =>
   console.error(`policy: ${event.violatedDirective} forbids ${event.blockedURI}`));
@@ -42,7 +43,9 @@ def chromium_path() -> str:
 def running_browser() -> Iterator[Browser]:
     expect.set_options(timeout=_EXPECT_WITHIN_MS)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium_path(), args=list(_ARGUMENTS))
+        browser = playwright.chromium.launch(
+            executable_path=chromium_path(), args=list(_ARGUMENTS), ignore_default_args=list(_NOT_AS_READERS_HAVE_IT)
+        )
         yield browser
         browser.close()
 

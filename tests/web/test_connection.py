@@ -99,3 +99,23 @@ def test_what_happens_before_the_stream_opens_is_not_missed(
         expect(overview.get_by_text("Steps 0 to 9", exact=True)).to_be_visible()
         expect(schedule.get_by_role("heading", name="Step 9")).to_be_visible()
         assert watched.errors == []
+
+
+def test_a_page_that_comes_back_from_the_browsers_cache_catches_up(server: LiveServer, browser: Browser) -> None:
+    run = server.launch(name="left and come back to")
+    record(server, run, range(3))
+    with watched_context(browser) as watched:
+        page = watched.open()
+        page.goto(login_url(server))
+        page.goto(f"{server.url}/runs/{run.id}")
+        expect(page.get_by_text("Steps 0 to 2", exact=True)).to_be_visible()
+        page.evaluate("addEventListener('pageshow', (event) => { window.wasKept = event.persisted })")
+        page.goto("data:text/html,elsewhere")
+        record(server, run, range(3, 7))
+        # A page that was kept is not loaded again.
+        page.go_back(wait_until="commit")
+        expect(page.get_by_text("Steps 0 to 6", exact=True)).to_be_visible()
+        assert page.evaluate("window.wasKept")
+        record(server, run, [7])
+        expect(page.get_by_text("Steps 0 to 7", exact=True)).to_be_visible()
+        assert watched.errors == []

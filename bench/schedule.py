@@ -23,7 +23,7 @@ from bench.scheduled import (
 from bench.timing import NUM_REPEATS, best_s
 from orchestrator.geometry import StepGeometry
 from orchestrator.loss_weights import certify
-from orchestrator.makespan_bound import makespan_bound
+from orchestrator.placing.makespan_bound import makespan_bound
 from trainer.contracts.certificate import LossAggregation
 
 # Samples, ranks, and what the house allows for the schedule and its certificate together.

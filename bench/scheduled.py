@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from orchestrator.cost_model import CostModel
 from orchestrator.geometry import StepGeometry
-from orchestrator.packing import first_fit_decreasing
+from orchestrator.placing.packing import first_fit_decreasing
 from orchestrator.sample_shape import SampleShape
 from orchestrator.schedule import StepFigures, build_dp_schedule, step_figures
 from trainer.contracts.certificate import LossAggregation

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from orchestrator.contracts.schedule_spec import Balance, Barrier, Packer
-from orchestrator.order import MicroBatchOrder
+from orchestrator.placing.order import MicroBatchOrder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,13 +13,13 @@ from itertools import chain
 
 import numpy as np
 
-from orchestrator.alignment import aligned_count
 from orchestrator.cost_model import CostModel
 from orchestrator.geometry import StepGeometry
 from orchestrator.loss_weights import certify
-from orchestrator.makespan import step_makespan, step_makespan_bound
-from orchestrator.order import ordered
-from orchestrator.placement import place
+from orchestrator.placing.alignment import aligned_count
+from orchestrator.placing.makespan import step_makespan, step_makespan_bound
+from orchestrator.placing.order import ordered
+from orchestrator.placing.placement import place
 from orchestrator.sample_shape import SampleShape
 from trainer.contracts.certificate import Certificate, LossAggregation
 from trainer.contracts.schedule import DpSchedule, StepSchedule

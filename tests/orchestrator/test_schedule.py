@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from orchestrator.contracts.schedule_spec import Balance, Barrier, Packer
 from orchestrator.cost_model import CostModel
 from orchestrator.geometry import StepGeometry
-from orchestrator.packing import first_fit, first_fit_decreasing
+from orchestrator.placing.packing import first_fit, first_fit_decreasing
 from orchestrator.sample_shape import SampleShape
 from orchestrator.schedule import build_dp_schedule, idle_frac, step_figures
 from tests.orchestrator.factories import (

@@ -15,7 +15,7 @@ from orchestrator.contracts.batch_spec import BatchSpec, Remainder
 from orchestrator.cost_model import CostModel
 from orchestrator.geometry import StepGeometry
 from orchestrator.loss_weights import certify
-from orchestrator.packing import first_fit_decreasing
+from orchestrator.placing.packing import first_fit_decreasing
 from orchestrator.sample_shape import SampleShape
 from orchestrator.schedule import build_dp_schedule, step_figures
 from tests.orchestrator.factories import aggregations, batch_policies, cost_models, geometries, many_shapes

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from orchestrator.contracts.schedule_spec import Barrier
-from orchestrator.makespan import step_makespan, step_makespan_bound
+from orchestrator.placing.makespan import step_makespan, step_makespan_bound
 from tests.orchestrator.factories import step_geometry
 
 COST = np.array([[4.0, 2.0], [1.0, 3.0]])

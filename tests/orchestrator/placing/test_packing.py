@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.reference_packers import arrival_first_fit
-from orchestrator.packing import first_fit, first_fit_decreasing
+from orchestrator.placing.packing import first_fit, first_fit_decreasing
 from tests.orchestrator.factories import case
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 
-from orchestrator.micro_batch import MicroBatch, SampleLoads, weigh
+from orchestrator.placing.micro_batch import MicroBatch, SampleLoads, weigh
 
 
 def aligned_count(num_micro_batches: int, *, dp_size: int, count_multiple: int) -> int:

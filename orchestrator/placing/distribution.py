@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 
-from orchestrator.micro_batch import MicroBatch, Ranks
+from orchestrator.placing.micro_batch import MicroBatch, Ranks
 
 
 def deal_out(micro_batches: Sequence[MicroBatch], dp_size: int) -> Ranks:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from orchestrator.micro_batch import MicroBatch
-from orchestrator.order import MicroBatchOrder, ordered
+from orchestrator.placing.micro_batch import MicroBatch
+from orchestrator.placing.order import MicroBatchOrder, ordered
 
 RANK = [MicroBatch(samples=[cost], size=cost, cost=float(cost)) for cost in (4, 2, 5, 3)]
 

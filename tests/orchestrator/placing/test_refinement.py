@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.distribution import deal_out
-from orchestrator.micro_batch import Ranks, SampleLoads, rank_costs, weigh
-from orchestrator.packing import first_fit_decreasing
-from orchestrator.refinement import Refinement
+from orchestrator.placing.distribution import deal_out
+from orchestrator.placing.micro_batch import Ranks, SampleLoads, rank_costs, weigh
+from orchestrator.placing.packing import first_fit_decreasing
+from orchestrator.placing.refinement import Refinement
 
 
 def refined(packed: list[list[list[int]]], lengths: list[int], **limits: Any) -> Ranks:

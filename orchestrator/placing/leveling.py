@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from orchestrator.micro_batch import SampleLoads
+from orchestrator.placing.micro_batch import SampleLoads
 
 # A sample that fits into none of so many least costly micro-batches will hardly fit into a further one.
 MOST_TRIES = 32

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import chain
 
-from orchestrator.leveling import level_out
-from orchestrator.micro_batch import MicroBatch, Ranks, SampleLoads, weigh
-from orchestrator.refinement import Refinement
+from orchestrator.placing.leveling import level_out
+from orchestrator.placing.micro_batch import MicroBatch, Ranks, SampleLoads, weigh
+from orchestrator.placing.refinement import Refinement
 
 # Relative distance to its mean at which a row counts as even: a barrier costs about as much.
 TOLERANCE = 5e-3

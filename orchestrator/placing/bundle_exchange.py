@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from orchestrator.exchange import Aim, SampleExchange, nearest
-from orchestrator.micro_batch import MicroBatch, SampleLoads
+from orchestrator.placing.exchange import Aim, SampleExchange, nearest
+from orchestrator.placing.micro_batch import MicroBatch, SampleLoads
 
 # Among so many on either side some pair hits the wanted saving closely enough; more only cost time.
 MOST_BUNDLES = 192

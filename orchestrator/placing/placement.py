@@ -6,18 +6,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from orchestrator.alignment import aligned_count
-from orchestrator.candidates import PackedStep, candidates, leveled, packed_samples, split
 from orchestrator.contracts.schedule_spec import Balance, Barrier
 from orchestrator.cost_model import CostModel
-from orchestrator.distribution import deal_out
 from orchestrator.geometry import StepGeometry
-from orchestrator.makespan import step_makespan
-from orchestrator.makespan_bound import makespan_bound
-from orchestrator.micro_batch import Ranks, SampleLoads
-from orchestrator.order import ordered
-from orchestrator.refinement import Refinement
-from orchestrator.rows import even_rows
+from orchestrator.placing.alignment import aligned_count
+from orchestrator.placing.candidates import PackedStep, candidates, leveled, packed_samples, split
+from orchestrator.placing.distribution import deal_out
+from orchestrator.placing.makespan import step_makespan
+from orchestrator.placing.makespan_bound import makespan_bound
+from orchestrator.placing.micro_batch import Ranks, SampleLoads
+from orchestrator.placing.order import ordered
+from orchestrator.placing.refinement import Refinement
+from orchestrator.placing.rows import even_rows
 
 # Relative distance to its bound at which a makespan counts as reached: far below what a cost model can predict.
 TOLERANCE = 1e-3

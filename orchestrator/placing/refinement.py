@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from orchestrator.bundle_exchange import best_bundle_exchange
-from orchestrator.exchange import (
+from orchestrator.placing.bundle_exchange import best_bundle_exchange
+from orchestrator.placing.exchange import (
     Aim,
     MicroBatchExchange,
     SampleExchange,
     best_micro_batch_exchange,
     best_sample_exchange,
 )
-from orchestrator.micro_batch import MicroBatch, Ranks, SampleLoads, rank_costs
+from orchestrator.placing.micro_batch import MicroBatch, Ranks, SampleLoads, rank_costs
 
 # An exchange of samples that misses its aim by less than this part is taken at once.
 CLOSE_ENOUGH = 0.02

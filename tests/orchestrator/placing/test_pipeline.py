@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.micro_batch import MicroBatch
-from orchestrator.order import MicroBatchOrder, ordered
-from orchestrator.pipeline import BACKWARD_FRAC, FORWARD_FRAC, pipeline_bubble, pipeline_makespan
+from orchestrator.placing.micro_batch import MicroBatch
+from orchestrator.placing.order import MicroBatchOrder, ordered
+from orchestrator.placing.pipeline import BACKWARD_FRAC, FORWARD_FRAC, pipeline_bubble, pipeline_makespan
 
 COSTS = st.lists(st.floats(0.1, 10), min_size=2, max_size=5)
 

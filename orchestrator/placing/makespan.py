@@ -7,8 +7,8 @@ import numpy.typing as npt
 
 from orchestrator.contracts.schedule_spec import Barrier
 from orchestrator.geometry import StepGeometry
-from orchestrator.makespan_bound import makespan_bound
-from orchestrator.pipeline import pipeline_bubble, pipeline_makespan
+from orchestrator.placing.makespan_bound import makespan_bound
+from orchestrator.placing.pipeline import pipeline_bubble, pipeline_makespan
 
 
 def step_makespan(cost: npt.NDArray[np.float64], geometry: StepGeometry) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import StrEnum
 
-from orchestrator.micro_batch import MicroBatch
+from orchestrator.placing.micro_batch import MicroBatch
 
 
 class MicroBatchOrder(StrEnum):

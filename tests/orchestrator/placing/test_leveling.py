@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.leveling import level_out
-from orchestrator.micro_batch import SampleLoads
+from orchestrator.placing.leveling import level_out
+from orchestrator.placing.micro_batch import SampleLoads
 
 
 def leveled(lengths: list[int], count: int, cap: int) -> list[list[int]] | None:

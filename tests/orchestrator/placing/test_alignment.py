@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.alignment import aligned_count, split_heaviest
-from orchestrator.micro_batch import MicroBatch, SampleLoads, weigh
+from orchestrator.placing.alignment import aligned_count, split_heaviest
+from orchestrator.placing.micro_batch import MicroBatch, SampleLoads, weigh
 
 
 def loads_of(lengths: list[int]) -> SampleLoads:

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.micro_batch import Ranks, SampleLoads, rank_costs, weigh
-from orchestrator.rows import even_rows
+from orchestrator.placing.micro_batch import Ranks, SampleLoads, rank_costs, weigh
+from orchestrator.placing.rows import even_rows
 
 
 def rows_of(packed: list[list[int]], lengths: list[int], dp_size: int, *, cap: int = 100, moves: bool = False) -> Ranks:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from orchestrator.alignment import split_heaviest
 from orchestrator.contracts.schedule_spec import Packer
-from orchestrator.distribution import distribute_evenly
 from orchestrator.geometry import StepGeometry
-from orchestrator.leveling import level_out
-from orchestrator.micro_batch import MicroBatch, Ranks, SampleLoads, weigh
-from orchestrator.packing import first_fit, first_fit_decreasing
+from orchestrator.placing.alignment import split_heaviest
+from orchestrator.placing.distribution import distribute_evenly
+from orchestrator.placing.leveling import level_out
+from orchestrator.placing.micro_batch import MicroBatch, Ranks, SampleLoads, weigh
+from orchestrator.placing.packing import first_fit, first_fit_decreasing
 
 # With so few micro-batches a rank is rarely balanced by whole ones, and samples are dealt out or leveled first.
 FEW_PER_RANK = 4

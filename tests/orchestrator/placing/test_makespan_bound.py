@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.makespan_bound import makespan_bound
+from orchestrator.placing.makespan_bound import makespan_bound
 
 
 def best_makespan(costs: Sequence[float], dp_size: int) -> float:

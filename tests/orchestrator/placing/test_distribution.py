@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.distribution import deal_out, distribute_evenly
-from orchestrator.micro_batch import MicroBatch, rank_costs
+from orchestrator.placing.distribution import deal_out, distribute_evenly
+from orchestrator.placing.micro_batch import MicroBatch, rank_costs
 
 
 def micro_batches_of(costs: list[int]) -> list[MicroBatch]:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from orchestrator.micro_batch import MicroBatch, SampleLoads
+from orchestrator.placing.micro_batch import MicroBatch, SampleLoads
 
 # With so many samples on either side some pair hits the wanted saving closely enough; more only cost time.
 MOST_GIVEN = 64

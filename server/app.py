@@ -12,6 +12,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from server import documents, health, limits
 from server.auth import endpoints as auth
 from server.events import endpoints as events
+from server.exports import endpoints as exports
 from server.history import endpoints as history
 from server.http import problems
 from server.http.dashboard import Dashboard
@@ -62,7 +63,21 @@ def create_app(settings: Settings, make_supervisor: MakeSupervisor | None = None
         redirect_slashes=False,
     )
     app.state.services = services
-    for module in (runs, planning, steps, history, events, ingest, live, auth, health, limits, telemetry, documents):
+    for module in (
+        runs,
+        planning,
+        steps,
+        history,
+        events,
+        ingest,
+        exports,
+        live,
+        auth,
+        health,
+        limits,
+        telemetry,
+        documents,
+    ):
         app.include_router(module.router)
     app.router.default = Dashboard(settings.web_dist)
     problems.install(app)

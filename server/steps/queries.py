@@ -26,6 +26,14 @@ def page(connection: Connection, run_key: int, *, first: int, limit: int) -> tup
     return _step_rows(connection, run_key, rows[:limit], superseded=False), rows[limit].step if rows[limit:] else None
 
 
+def segment_page(connection: Connection, run_key: int, segment: Segment, *, first: int, limit: int) -> list[StepRow]:
+    """Steps of one segment from `first` on, ascending."""
+    rows = connection.execute(
+        select(steps).where(in_segments(run_key, [segment]), steps.c.step >= first).order_by(steps.c.step).limit(limit)
+    ).all()
+    return _step_rows(connection, run_key, rows, superseded=segment.superseded)
+
+
 def count(connection: Connection, run_key: int) -> int:
     """Steps of the current view."""
     view = in_segments(run_key, current_view(run_segments(connection, run_key)))

@@ -238,6 +238,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{run_id}/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export Run
+         * @description Every step of a run with its counts, metrics and weights, first the current view. Schedules are not in it.
+         */
+        get: operations["exportRun"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{run_id}/heartbeat": {
         parameters: {
             query?: never;
@@ -897,6 +917,12 @@ export interface components {
              */
             global_batch_size: number;
         };
+        /**
+         * ExportFormat
+         * @description What the file is.
+         * @enum {string}
+         */
+        ExportFormat: "csv" | "jsonl" | "parquet";
         /**
          * FieldProblem
          * @description What is wrong with one part of the request.
@@ -3709,6 +3735,43 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["IngestAnswer"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    exportRun: {
+        parameters: {
+            query?: {
+                format?: components["schemas"]["ExportFormat"];
+                /** @description Also steps that a later attempt trained again. */
+                superseded?: boolean;
+            };
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file, as it is written. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.apache.parquet": unknown;
+                    "application/x-ndjson": unknown;
+                    "text/csv": unknown;
                 };
             };
             /** @description A problem (RFC 9457) */

@@ -1,0 +1,1 @@
+"""The whole record of a run as a file."""

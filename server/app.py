@@ -10,6 +10,7 @@ from fastapi import FastAPI
 from starlette.middleware.gzip import GZipMiddleware
 
 from server import documents, health, limits
+from server.audit import endpoints as audit
 from server.auth import endpoints as auth
 from server.events import endpoints as events
 from server.exports import endpoints as exports
@@ -63,21 +64,9 @@ def create_app(settings: Settings, make_supervisor: MakeSupervisor | None = None
         redirect_slashes=False,
     )
     app.state.services = services
-    for module in (
-        runs,
-        planning,
-        steps,
-        history,
-        events,
-        ingest,
-        exports,
-        live,
-        auth,
-        health,
-        limits,
-        telemetry,
-        documents,
-    ):
+    for module in (runs, planning, steps, history, events, exports, ingest, live):
+        app.include_router(module.router)
+    for module in (auth, audit, health, limits, telemetry, documents):
         app.include_router(module.router)
     app.router.default = Dashboard(settings.web_dist)
     problems.install(app)

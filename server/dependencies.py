@@ -6,6 +6,7 @@ from typing import Annotated, cast
 
 from fastapi import Depends, Request
 
+from server.audit.log import AuditLog
 from server.auth.access import Principal
 from server.auth.tokens import TokenStore
 from server.database.engine import Database
@@ -60,6 +61,10 @@ def _session_cookie(request: Request) -> str:
     return _services(request).session_cookie
 
 
+def _audit(request: Request) -> AuditLog:
+    return _services(request).audit
+
+
 def _figures(request: Request) -> ServerFigures:
     return _services(request).figures
 
@@ -81,6 +86,7 @@ Live = Annotated[LiveHub, Depends(_hub)]
 Tokens = Annotated[TokenStore, Depends(_tokens)]
 Supervisor = Annotated[RunSupervisor, Depends(_supervisor)]
 SessionCookie = Annotated[str, Depends(_session_cookie)]
+Audit = Annotated[AuditLog, Depends(_audit)]
 Figures = Annotated[ServerFigures, Depends(_figures)]
 Configured = Annotated[Settings, Depends(_settings)]
 Asking = Annotated[Principal, Depends(_principal)]

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from server.audit.log import AuditLog
 from server.auth.tokens import TokenStore
 from server.database.engine import Database
 from server.database.migrate import prepare_database
@@ -39,6 +40,7 @@ class Services:
     ingest: Ingest
     planner: Planner
     tokens: TokenStore
+    audit: AuditLog
     supervisor: RunSupervisor
 
     @property
@@ -96,6 +98,7 @@ def build_services(settings: Settings, make_supervisor: MakeSupervisor | None) -
         remover=RunRemover(database, writer, settings.run_dir),
         ingest=Ingest(writer, hub, figures),
         planner=Planner(database),
+        audit=AuditLog(database, writer),
         tokens=TokenStore(database, writer, settings.token_path),
         supervisor=make_supervisor(runs) if make_supervisor else NoSupervisor(),
     )

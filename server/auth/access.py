@@ -18,10 +18,15 @@ class Access(StrEnum):
     """Nothing. Only for what tells nothing of any run."""
     READ = "read"
     """To see everything and change nothing."""
+    WRITE = "write"
+    """To see everything, and to submit, change and end runs."""
     ADMIN = "admin"
-    """Everything."""
+    """Everything, tokens included."""
     INGEST = "ingest"
     """To record one attempt of one run, and nothing else."""
+
+
+_GRANTED = {Access.READ: (Access.READ,), Access.WRITE: (Access.READ, Access.WRITE)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +45,7 @@ class Principal:
             return True
         if demanded is Access.INGEST:
             return self.access is Access.INGEST and self.run_id == run_id
-        return demanded is Access.READ and self.access is Access.READ
+        return demanded in _GRANTED.get(self.access, ())
 
     def may_record(self, attempt: int) -> bool:
         return self.access is Access.ADMIN or self.attempt == attempt

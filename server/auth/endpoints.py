@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from http import HTTPStatus
+from typing import Annotated
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Path, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from server.auth.access import Access, requires
-from server.auth.schemas import LoginLink, NewToken, TokenRequest
+from server.auth.schemas import LoginLink, NewToken, TokenList, TokenRequest
 from server.auth.tokens import CODE_LIFETIME, SESSION_LIFETIME
 from server.dependencies import SessionCookie, Tokens
 from server.http.guarded_route import GuardedRoute
+from server.http.whole_number import WholeNumber
 
 router = APIRouter(tags=["access"], route_class=GuardedRoute)
 
@@ -56,8 +58,22 @@ def create_login_link(tokens: Tokens) -> LoginLink:
 @requires(Access.ADMIN)
 def create_token(wanted: TokenRequest, tokens: Tokens) -> NewToken:
     """Make a token for programs, e.g. one that may only read."""
-    token = tokens.create(access=Access(wanted.access), name=wanted.name)
-    return NewToken(name=wanted.name, access=wanted.access, token=token)
+    token_id, token = tokens.create(access=Access(wanted.access), name=wanted.name)
+    return NewToken(id=token_id, name=wanted.name, access=wanted.access, token=token)
+
+
+@router.get("/api/v1/tokens", operation_id="listTokens")
+@requires(Access.ADMIN)
+def list_tokens(tokens: Tokens) -> TokenList:
+    """Tokens of programs and browsers, without their secrets. The one in the server's own file is not among them."""
+    return TokenList(items=tuple(tokens.known()))
+
+
+@router.delete("/api/v1/tokens/{token_id}", status_code=204, operation_id="revokeToken")
+@requires(Access.ADMIN)
+def revoke_token(token_id: Annotated[WholeNumber, Path(ge=1, le=2**53 - 1)], tokens: Tokens) -> None:
+    """End a token, or log a browser out, at once."""
+    tokens.revoke(token_id)
 
 
 def _local_path(path: str) -> str:

@@ -22,12 +22,32 @@ class TokenRequest(TextModel):
     """A token for programs."""
 
     name: Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
-    access: Literal["read", "admin"]
+    access: Literal["read", "write", "admin"]
+
+
+class TokenInfo(TextModel):
+    """A token without its secret."""
+
+    id: int
+    kind: Literal["api", "session"]
+    """`api`: made for a program; `session`: a browser that followed a login link."""
+    name: str
+    access: Literal["read", "write", "admin"]
+    created_at: datetime
+    expires_at: datetime | None
+    revoked_at: datetime | None
+
+
+class TokenList(TextModel):
+    """Tokens, newest first; the newest thousand of them."""
+
+    items: tuple[TokenInfo, ...]
 
 
 class NewToken(TextModel):
     """A token that was just made. It is told here and never again."""
 
+    id: int
     name: str
-    access: Literal["read", "admin"]
+    access: Literal["read", "write", "admin"]
     token: str

@@ -10,13 +10,16 @@ from sqlalchemy import insert, or_, select, update
 
 from server.auth.access import Access, Principal
 from server.auth.random_token import hash_token, new_token
+from server.auth.schemas import TokenInfo
 from server.database.engine import Database
 from server.database.tables import attempts, login_codes, runs, tokens
 from server.database.writer import Transaction, Writer
+from server.errors import NotFoundError
 
 SESSION_LIFETIME = timedelta(days=30)
 CODE_LIFETIME = timedelta(minutes=15)
 _MAX_REMEMBERED = 10_000
+_MAX_LISTED = 1000
 
 
 class TokenStore:
@@ -64,11 +67,32 @@ class TokenStore:
             self._remembered[hashed] = principal
         return principal
 
-    def create(self, *, access: Access, name: str) -> str:
-        """Make a token for programs. It is told here and never again."""
+    def create(self, *, access: Access, name: str) -> tuple[int, str]:
+        """Make a token for programs: its id and its secret, which is told here and never again."""
         token = new_token("swt")
-        self._writer.run(lambda transaction: _insert(transaction, token, kind="api", access=access, name=name))
-        return token
+        token_id = self._writer.run(
+            lambda transaction: _insert(transaction, token, kind="api", access=access, name=name)
+        )
+        return token_id, token
+
+    def known(self) -> list[TokenInfo]:
+        """The newest tokens, without their secrets; those that have expired or were revoked too."""
+        query = select(*(tokens.c[name] for name in TokenInfo.model_fields)).order_by(tokens.c.id.desc())
+        with self._database.read() as connection:
+            rows = connection.execute(query.limit(_MAX_LISTED)).mappings().all()
+        return [TokenInfo.model_validate(dict(row)) for row in rows]
+
+    def revoke(self, token_id: int) -> None:
+        """End a token at once; again is harmless. Raises NotFoundError."""
+
+        def work(transaction: Transaction) -> None:
+            mine = tokens.c.id == token_id
+            if transaction.connection.scalar(select(tokens.c.id).where(mine)) is None:
+                raise NotFoundError(f"There is no token with the id {token_id}.")
+            revoke = update(tokens).where(mine, tokens.c.revoked_at.is_(None)).values(revoked_at=datetime.now(UTC))
+            transaction.connection.execute(revoke)
+
+        self._writer.run(work)
 
     def create_login_code(self) -> str:
         """Make a code that turns into a browser session once, within fifteen minutes."""
@@ -112,17 +136,16 @@ def _insert(
     access: Access,
     name: str,
     expires_at: datetime | None = None,
-) -> None:
-    transaction.connection.execute(
-        insert(tokens).values(
-            kind=kind,
-            name=name,
-            access=access,
-            token_hash=hash_token(token),
-            created_at=datetime.now(UTC),
-            expires_at=expires_at,
-        )
+) -> int:
+    row = insert(tokens).values(
+        kind=kind,
+        name=name,
+        access=access,
+        token_hash=hash_token(token),
+        created_at=datetime.now(UTC),
+        expires_at=expires_at,
     )
+    return int(transaction.connection.execute(row.returning(tokens.c.id)).scalar_one())
 
 
 def _read_or_create(path: Path) -> str:

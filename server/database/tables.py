@@ -7,6 +7,7 @@ runs ─┬─ attempts ── steps ── schedules      steps and schedules b
       └─ events
 tokens, login_codes                          who may ask
 idempotency_keys                             which request made which run
+audit_events                                 who changed what
 
 A run's `key` is small and joins; its `id` is what the API shows.
 """
@@ -303,4 +304,16 @@ idempotency_keys = Table(
     Column("run_id", String(30), nullable=False),
     Column("created_at", Timestamp, nullable=False),
     Index("ix_idempotency_keys_created_at", "created_at"),
+)
+
+audit_events = Table(
+    "audit_events",
+    metadata,
+    Column("id", _Key, primary_key=True, autoincrement=True),
+    Column("at", Timestamp, nullable=False),
+    Column("actor", Text, nullable=False),
+    Column("operation", Text, nullable=False),
+    Column("path", Text, nullable=False),
+    Column("status", Integer, nullable=False),
+    Column("request_id", Text, nullable=False),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -10,10 +11,14 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
+from server.audit.log import AuditLog
 from server.auth.access import Access, Principal, rule_of
 from server.auth.tokens import TokenStore
 from server.http.problems import ProblemError
 from server.http.strict_request import StrictRequest
+from server.telemetry.request_id import current_request_id
+
+log = logging.getLogger(__name__)
 
 
 class GuardedRoute(APIRoute):
@@ -22,7 +27,8 @@ class GuardedRoute(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         access = rule_of(self.endpoint)
         handle = super().get_route_handler()
-        path = self.path_format
+        path, operation = self.path_format, self.operation_id or self.name
+        changes = access in (Access.WRITE, Access.ADMIN) and not (self.methods or set()) <= {"GET", "HEAD"}
 
         async def guarded(request: Request) -> Response:
             request.state.route = path
@@ -33,12 +39,31 @@ class GuardedRoute(APIRoute):
             try:
                 if access is not Access.PUBLIC:
                     strict.state.principal = await _authorized(strict, access)
-                return await handle(strict)
+                response = await handle(strict)
+                if changes:
+                    await run_in_threadpool(_note, strict, operation, response.status_code)
+                return response
             except ProblemError:
                 await strict.drain()
                 raise
 
         return guarded
+
+
+def _note(request: Request, operation: str, status: int) -> None:
+    """Keep who changed what. The change is made: that it could not be noted must not look as if it had failed."""
+    principal: Principal = request.state.principal
+    audit: AuditLog = request.app.state.services.audit
+    try:
+        audit.note(
+            actor=principal.name,
+            operation=operation,
+            path=request.url.path,
+            status=status,
+            request_id=current_request_id.get() or "",
+        )
+    except Exception:
+        log.exception("could not note that %s asked for %s %s", principal.name, operation, request.url.path)
 
 
 async def _authorized(request: Request, access: Access) -> Principal:

@@ -29,7 +29,7 @@ router = APIRouter(prefix="/api/v1/runs", tags=["runs"], route_class=GuardedRout
 
 
 @router.post("", status_code=201, operation_id="createRun")
-@requires(Access.ADMIN)
+@requires(Access.WRITE)
 def create_run(
     spec: RunSpec,
     runs: Runs,
@@ -94,7 +94,7 @@ def get_run(run_id: str, database: Reading, response: Response) -> Run:
 
 
 @router.patch("/{run_id}", operation_id="changeRun")
-@requires(Access.ADMIN)
+@requires(Access.WRITE)
 def change_run(
     run_id: str,
     change: RunChange,
@@ -113,7 +113,7 @@ def change_run(
 
 
 @router.post("/{run_id}/retry", operation_id="retryRun")
-@requires(Access.ADMIN)
+@requires(Access.WRITE)
 def retry_run(
     run_id: str, runs: Runs, database: Reading, supervisor: Supervisor, asking: Asking, response: Response
 ) -> Run:
@@ -125,7 +125,7 @@ def retry_run(
 
 
 @router.post("/{run_id}/clone", status_code=201, operation_id="cloneRun")
-@requires(Access.ADMIN)
+@requires(Access.WRITE)
 def clone_run(
     run_id: str,
     runs: Runs,
@@ -145,7 +145,7 @@ def clone_run(
 
 
 @router.delete("/{run_id}", status_code=202, operation_id="deleteRun")
-@requires(Access.ADMIN)
+@requires(Access.WRITE)
 def delete_run(run_id: str, runs: Runs, remover: Remover, live: Live, if_match: IfMatch = None) -> DeletedRun:
     """Delete a run that has ended, with all its records. It is gone at once; its rows follow in the background."""
     deleted = runs.delete(run_id, version=version_of(if_match))
@@ -155,7 +155,7 @@ def delete_run(run_id: str, runs: Runs, remover: Remover, live: Live, if_match: 
 
 
 @router.post("/{run_id}/cancel", operation_id="cancelRun")
-@requires(Access.ADMIN)
+@requires(Access.WRITE)
 def cancel_run(
     run_id: str,
     runs: Runs,

@@ -71,6 +71,13 @@ def test_a_route_without_a_rule_cannot_be_built() -> None:
         (Access.READ, Access.READ, True),
         (Access.READ, Access.ADMIN, False),
         (Access.READ, Access.INGEST, False),
+        (Access.READ, Access.WRITE, False),
+        (Access.WRITE, Access.READ, True),
+        (Access.WRITE, Access.WRITE, True),
+        (Access.WRITE, Access.ADMIN, False),
+        (Access.WRITE, Access.INGEST, False),
+        (Access.ADMIN, Access.WRITE, True),
+        (Access.INGEST, Access.WRITE, False),
         (Access.INGEST, Access.INGEST, True),
         (Access.INGEST, Access.READ, False),
         (Access.INGEST, Access.ADMIN, False),
@@ -91,7 +98,10 @@ def test_an_ingest_token_is_for_one_attempt_of_one_run() -> None:
 
 @pytest.mark.stack
 def test_each_route_refuses_whom_its_rule_refuses(sqlite_server: LiveServer) -> None:
-    read = sqlite_server.http.post("/api/v1/tokens", json={"name": "viewer", "access": "read"}).json()["token"]
+    read, write = (
+        sqlite_server.http.post("/api/v1/tokens", json={"name": "t", "access": access}).json()["token"]
+        for access in ("read", "write")
+    )
     run, other = sqlite_server.launch(), sqlite_server.launch()
     with httpx.Client(base_url=sqlite_server.url, trust_env=False) as http:
 
@@ -109,6 +119,7 @@ def test_each_route_refuses_whom_its_rule_refuses(sqlite_server: LiveServer) -> 
                 "nobody": status(method, path, None),
                 "wrong": status(method, path, "swa_wrong"),
                 "read": status(method, path, read),
+                "write": status(method, path, write) if rule in (Access.ADMIN, Access.INGEST) else 0,
                 "ingest of another run": status(method, path, other.token),
             }
             if rule is Access.PUBLIC:
@@ -117,6 +128,7 @@ def test_each_route_refuses_whom_its_rule_refuses(sqlite_server: LiveServer) -> 
             assert (found["nobody"], found["wrong"]) == (401, 401), path
             assert (found["read"] == 403) is (rule is not Access.READ), (path, found)
             assert found["ingest of another run"] == 403, path
+            assert (found["write"] == 403) is (rule in (Access.ADMIN, Access.INGEST)), (path, found)
 
 
 @pytest.mark.stack

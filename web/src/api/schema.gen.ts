@@ -4,6 +4,26 @@
  */
 
 export interface paths {
+    "/api/v1/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Audit Events
+         * @description Changes that clients made, newest first. What drivers record is not among them.
+         */
+        get: operations["listAuditEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/events": {
         parameters: {
             query?: never;
@@ -445,7 +465,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * List Tokens
+         * @description Tokens of programs and browsers, without their secrets. The one in the server's own file is not among them.
+         */
+        get: operations["listTokens"];
         put?: never;
         /**
          * Create Token
@@ -453,6 +477,26 @@ export interface paths {
          */
         post: operations["createToken"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tokens/{token_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke Token
+         * @description End a token, or log a browser out, at once.
+         */
+        delete: operations["revokeToken"];
         options?: never;
         head?: never;
         patch?: never;
@@ -692,6 +736,48 @@ export interface components {
              * @enum {string}
              */
             type: "all";
+        };
+        /**
+         * AuditEvent
+         * @description A change that was asked for and not refused.
+         */
+        AuditEvent: {
+            /**
+             * Actor
+             * @description Name of the token.
+             */
+            actor: string;
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Id */
+            id: number;
+            /**
+             * Operation
+             * @description As in the API document, e.g. `cancelRun`.
+             */
+            operation: string;
+            /** Path */
+            path: string;
+            /** Request Id */
+            request_id: string;
+            /** Status */
+            status: number;
+        };
+        /**
+         * AuditPage
+         * @description Changes, newest first.
+         */
+        AuditPage: {
+            /** Items */
+            items: components["schemas"]["AuditEvent"][];
+            /**
+             * Next Before
+             * @description The `before` of the next page; null on the last one.
+             */
+            next_before: number | null;
         };
         /**
          * Balance
@@ -1343,7 +1429,9 @@ export interface components {
              * Access
              * @enum {string}
              */
-            access: "read" | "admin";
+            access: "read" | "write" | "admin";
+            /** Id */
+            id: number;
             /** Name */
             name: string;
             /** Token */
@@ -3094,6 +3182,44 @@ export interface components {
             type: "token_budget";
         };
         /**
+         * TokenInfo
+         * @description A token without its secret.
+         */
+        TokenInfo: {
+            /**
+             * Access
+             * @enum {string}
+             */
+            access: "read" | "write" | "admin";
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Expires At */
+            expires_at: string | null;
+            /** Id */
+            id: number;
+            /**
+             * Kind
+             * @description `api`: made for a program; `session`: a browser that followed a login link.
+             * @enum {string}
+             */
+            kind: "api" | "session";
+            /** Name */
+            name: string;
+            /** Revoked At */
+            revoked_at: string | null;
+        };
+        /**
+         * TokenList
+         * @description Tokens, newest first; the newest thousand of them.
+         */
+        TokenList: {
+            /** Items */
+            items: components["schemas"]["TokenInfo"][];
+        };
+        /**
          * TokenRequest
          * @description A token for programs.
          */
@@ -3102,7 +3228,7 @@ export interface components {
              * Access
              * @enum {string}
              */
-            access: "read" | "admin";
+            access: "read" | "write" | "admin";
             /** Name */
             name: string;
         };
@@ -3254,6 +3380,39 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    listAuditEvents: {
+        parameters: {
+            query?: {
+                /** @description Last id of the page before. */
+                before?: number | null;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditPage"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     streamEvents: {
         parameters: {
             query?: {
@@ -4096,6 +4255,35 @@ export interface operations {
             };
         };
     };
+    listTokens: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TokenList"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     createToken: {
         parameters: {
             query?: never;
@@ -4117,6 +4305,35 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["NewToken"];
                 };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    revokeToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                token_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description A problem (RFC 9457) */
             default: {

@@ -1,0 +1,1 @@
+"""Who changed what through the API."""

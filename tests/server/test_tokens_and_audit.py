@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.server.factories import spec_json, step_message
+from tests.server.live_server import LiveServer
+
+pytestmark = pytest.mark.stack
+
+
+def made(server: LiveServer, access: str, name: str = "ci") -> Any:
+    answer = server.http.post("/api/v1/tokens", json={"name": name, "access": access})
+    assert answer.status_code == 201, answer.text
+    return answer.json()
+
+
+def bearer(token: Any) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token['token']}"}
+
+
+def test_tokens_are_listed_without_their_secrets_and_end_when_they_are_revoked(server: LiveServer) -> None:
+    first, second = made(server, "read", "viewer"), made(server, "write")
+    listed = server.http.get("/api/v1/tokens")
+    assert [(t["id"], t["name"], t["access"], t["kind"]) for t in listed.json()["items"]] == [
+        (second["id"], "ci", "write", "api"),
+        (first["id"], "viewer", "read", "api"),
+    ]
+    assert first["token"] not in listed.text
+    assert server.http.get("/api/v1/runs", headers=bearer(first)).status_code == 200
+    for _ in range(2):
+        assert server.http.delete(f"/api/v1/tokens/{first['id']}").status_code == 204
+    assert server.http.get("/api/v1/runs", headers=bearer(first)).status_code == 401
+    assert server.http.get("/api/v1/runs", headers=bearer(second)).status_code == 200
+    assert server.get("/tokens")["items"][1]["revoked_at"] is not None
+    assert server.http.delete("/api/v1/tokens/999").status_code == 404
+
+
+def test_a_browser_is_logged_out_by_revoking_its_session(server: LiveServer) -> None:
+    link = server.http.post("/api/v1/login-links").json()["url"]
+    with httpx.Client(base_url=server.url, trust_env=False) as browser:
+        browser.get(link)
+        assert browser.get("/api/v1/runs").status_code == 200
+        (session,) = server.get("/tokens")["items"]
+        assert (session["kind"], session["expires_at"] is not None) == ("session", True)
+        server.http.delete(f"/api/v1/tokens/{session['id']}")
+        assert browser.get("/api/v1/runs").status_code == 401
+
+
+def test_whoever_may_write_submits_and_ends_runs_and_makes_no_tokens(server: LiveServer) -> None:
+    headers = bearer(made(server, "write"))
+    run = server.http.post("/api/v1/runs", json=spec_json(), headers=headers).json()["id"]
+    assert server.http.post(f"/api/v1/runs/{run}/cancel", headers=headers).status_code == 200
+    assert server.http.get("/api/v1/runs", headers=headers).json()["total"] == 1
+    assert server.http.post("/api/v1/tokens", json={"name": "x", "access": "read"}, headers=headers).status_code == 403
+    assert server.http.get("/api/v1/audit", headers=headers).status_code == 403
+
+
+def test_every_change_is_noted_with_who_made_it(server: LiveServer) -> None:
+    headers = bearer(made(server, "write"))
+    answer = server.http.post("/api/v1/runs", json=spec_json(), headers={**headers, "X-Request-Id": "r-7"})
+    run = answer.json()["id"]
+    server.http.patch(f"/api/v1/runs/{run}", json={"priority": 1}, headers=headers)
+    server.http.post("/api/v1/runs", json={}, headers=headers)  # refused: it changed nothing
+    server.http.get("/api/v1/runs", headers=headers)
+    server.http.post("/api/v1/plan", json={"spec": spec_json()}, headers=headers)
+    events = server.get("/audit")["items"]
+    assert [(e["actor"], e["operation"], e["path"], e["status"]) for e in events] == [
+        ("ci", "changeRun", f"/api/v1/runs/{run}", 200),
+        ("ci", "createRun", "/api/v1/runs", 201),
+        ("admin", "createToken", "/api/v1/tokens", 201),
+    ]
+    assert events[1]["request_id"] == "r-7"
+
+
+def test_changes_come_in_pages_and_what_drivers_record_is_not_among_them(server: LiveServer) -> None:
+    for i in range(3):
+        server.submit(name=f"n{i}")
+    run = server.launch()
+    server.record(run, step_message(0))
+    page = server.get("/audit", limit=3)
+    assert len(page["items"]) == 3
+    rest = server.get("/audit", limit=3, before=page["next_before"])
+    assert ([e["operation"] for e in rest["items"]], rest["next_before"]) == (["createRun"], None)
+
+
+def test_a_change_that_could_not_be_noted_is_answered_all_the_same(
+    sqlite_server: LiveServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(**_: object) -> None:
+        raise RuntimeError("the disk is full")
+
+    monkeypatch.setattr(sqlite_server.services.audit, "note", broken)
+    assert sqlite_server.http.post("/api/v1/runs", json=spec_json()).status_code == 201
+    assert "could not note that admin asked for createRun" in caplog.text

@@ -35,7 +35,8 @@ class Barrier(StrEnum):
     STEP = "step"
     """Once, when the step's gradients are added."""
     MICRO_BATCH = "micro_batch"
-    """At every micro-batch, as expert parallelism and sharded parameters make them."""
+    """At every micro-batch, as expert parallelism and sharded parameters make them wait. The trainer here has neither
+    yet: its steps are then cut for such a barrier, and idle time is predicted as if it were there."""
 
 
 class CostSource(StrEnum):

@@ -105,3 +105,28 @@ def test_axe_finds_nothing_serious_in_the_dark(server: LiveServer, browser: Brow
             assert severe_findings(page) == []
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{path} scrolls sideways"
         assert watched.errors == []
+
+
+def test_a_run_that_ended_is_archived_and_comes_back(server: LiveServer, page: Page) -> None:
+    run = server.launch(name="over")
+    tell(server, run, "state", outcome="failed", reason="loss is NaN")
+    page.goto(f"{server.url}/runs/{run.id}")
+    page.get_by_role("button", name="Archive run").click()
+    expect(page.get_by_role("button", name="Take back from archive")).to_be_visible()
+    page.keyboard.press("g")
+    page.keyboard.press("r")
+    expect(page.get_by_role("heading", name="The one run is archived")).to_be_visible()
+    page.get_by_role("link", name="Show archived").click()
+    page.get_by_role("link", name="over").click()
+    page.get_by_role("button", name="Take back from archive").click()
+    expect(page.get_by_role("button", name="Archive run")).to_be_visible()
+    page.goto(server.url)
+    expect(page.get_by_role("link", name="over")).to_be_visible()
+
+
+def test_a_run_that_failed_is_tried_again(server: LiveServer, page: Page) -> None:
+    run = server.launch(name="again")
+    tell(server, run, "state", outcome="failed", reason="loss is NaN")
+    page.goto(f"{server.url}/runs/{run.id}")
+    page.get_by_role("button", name="Retry run").click()
+    expect(page.get_by_role("region", name="Run", exact=True)).to_contain_text("Queued")

@@ -4,14 +4,14 @@ import type { Run, RunList, RunState, RunSummary } from "./types";
 
 type RunListData = InfiniteData<RunList, string | null>;
 
-/** True where a list has to be asked again: the run is new to it, or it changed its state. */
+/** True where a list has to be asked again: the run is new to it, changed its state, or was archived or taken back. */
 export function patchRun(queryClient: QueryClient, run: RunSummary): boolean {
   let needsList = false;
   queryClient.setQueryData<Run>(["run", run.id], (old) => old && { ...old, ...run });
   queryClient.setQueriesData<RunListData>({ queryKey: ["runs"] }, (old) => {
     if (!old) return old;
     const known = old.pages.flatMap((page) => page.items).find((item) => item.id === run.id);
-    if (!known || known.state !== run.state) needsList = true;
+    if (!known || known.state !== run.state || known.archived_at !== run.archived_at) needsList = true;
     return known ? withRun(old, run, known.state) : old;
   });
   return needsList;

@@ -3,7 +3,7 @@ import { infiniteQueryOptions, queryOptions, useMutation, useQueryClient } from 
 import { askAgain } from "./ask-again";
 import { client, dataOf } from "./client";
 import { patchRun } from "./run-cache";
-import type { CancelMode, RunSpec, RunState } from "./types";
+import type { CancelMode, Run, RunSpec, RunState } from "./types";
 
 export interface RunsFilter {
   text: string;
@@ -11,6 +11,8 @@ export interface RunsFilter {
   states: readonly RunState[];
   /** `key=value`, or `key` for any value; all must match. */
   tags?: readonly string[];
+  /** Also those that are archived. */
+  archived?: boolean;
 }
 
 /** The first page is what is seen; whoever scrolls on wants many. */
@@ -29,6 +31,7 @@ export function runsOptions(filter: RunsFilter) {
               limit: pageParam === null ? FIRST_PAGE_SIZE : PAGE_SIZE,
               ...(filter.text !== "" && { text: filter.text }),
               ...(filter.states.length > 0 && { state: [...filter.states] }),
+              ...(filter.archived && { archived: true }),
               ...(filter.tags && filter.tags.length > 0 && { tag: [...filter.tags] }),
               ...(pageParam !== null && { cursor: pageParam }),
             },
@@ -49,7 +52,7 @@ export function runOptions(runId: string) {
 }
 
 export function useCancelRun(runId: string) {
-  const queryClient = useQueryClient();
+  const onSuccess = useTellRun();
   return useMutation({
     mutationFn: async (mode: CancelMode) =>
       dataOf(
@@ -58,13 +61,43 @@ export function useCancelRun(runId: string) {
           body: { mode },
         }),
       ),
-    onSuccess: (run) => {
-      patchRun(queryClient, run);
-      // The stream may have told more while this answer was on its way.
-      askAgain(queryClient, { queryKey: ["run", run.id] });
-      askAgain(queryClient, { queryKey: ["runs"] });
-    },
+    onSuccess,
   });
+}
+
+/** Lets a run that has ended go on from its last checkpoint. */
+export function useRetryRun(runId: string) {
+  const onSuccess = useTellRun();
+  return useMutation({
+    mutationFn: async () =>
+      dataOf(await client.POST("/api/v1/runs/{run_id}/retry", { params: { path: { run_id: runId } } })),
+    onSuccess,
+  });
+}
+
+/** Leaves a run out of lists, or takes it back. */
+export function useArchiveRun(runId: string) {
+  const onSuccess = useTellRun();
+  return useMutation({
+    mutationFn: async (archived: boolean) =>
+      dataOf(
+        await client.PATCH("/api/v1/runs/{run_id}", {
+          params: { path: { run_id: runId } },
+          body: { archived },
+        }),
+      ),
+    onSuccess,
+  });
+}
+
+/** Puts the answer of an action into the cache. The stream may have told more while it was on its way. */
+function useTellRun() {
+  const queryClient = useQueryClient();
+  return (run: Run) => {
+    patchRun(queryClient, run);
+    askAgain(queryClient, { queryKey: ["run", run.id] });
+    askAgain(queryClient, { queryKey: ["runs"] });
+  };
 }
 
 /** Submits a spec as it was written; the server checks it. */

@@ -2747,6 +2747,11 @@ export interface components {
              * @description Writes that wait for the database; more are answered with 429 and Retry-After.
              */
             max_queued_writes: number;
+            /**
+             * Max Recording Batches
+             * @description Batches of steps or events at once; more are answered with 429 and Retry-After.
+             */
+            max_recording_batches: number;
             /** Max Steps Per Batch */
             max_steps_per_batch: number;
         };

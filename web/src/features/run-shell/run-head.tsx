@@ -1,5 +1,7 @@
 /** Title, state, tags, what can be done, and the line of facts below. */
 import { useState } from "react";
+import { problemSentence } from "@/api/problem";
+import { useArchiveRun, useRetryRun } from "@/api/runs";
 import { isOver, type Run } from "@/api/types";
 import { Button } from "@/components/button";
 import { ButtonLink } from "@/components/button-link";
@@ -7,6 +9,7 @@ import { Moment } from "@/components/moment";
 import { RunDuration } from "@/components/run-standing";
 import { StateBadge } from "@/components/state-badge";
 import { Tag, tagText } from "@/components/tag";
+import { announce } from "@/lib/announcements";
 import { formatInteger } from "@/lib/numbers";
 import styles from "./run-head.module.css";
 import { StopDialog } from "./stop-dialog";
@@ -42,11 +45,32 @@ function Actions({ run }: { run: Run }) {
           {run.state === "stopping" ? "Kill" : "Stop"}
         </Button>
       )}
+      {isOver(run.state) && <EndedActions run={run} />}
       <ButtonLink to="/new" search={{ from: run.id }} icon="copy">
         Clone
       </ButtonLink>
       {isAsking && !isOver(run.state) && <StopDialog run={run} onClose={() => setIsAsking(false)} />}
     </div>
+  );
+}
+
+/** What can be done with a run that has ended. */
+function EndedActions({ run }: { run: Run }) {
+  const retry = useRetryRun(run.id);
+  const archive = useArchiveRun(run.id);
+  const isArchived = run.archived_at !== null;
+  const tell = { onError: (error: Error) => announce(problemSentence(error)) };
+  return (
+    <>
+      {run.state !== "succeeded" && (
+        <Button disabled={retry.isPending} onClick={() => retry.mutate(undefined, tell)}>
+          Retry run
+        </Button>
+      )}
+      <Button disabled={archive.isPending} onClick={() => archive.mutate(!isArchived, tell)}>
+        {isArchived ? "Take back from archive" : "Archive run"}
+      </Button>
+    </>
   );
 }
 

@@ -5,20 +5,39 @@ import { Button } from "@/components/button";
 import { ButtonLink } from "@/components/button-link";
 import { EmptyState } from "@/components/empty-state";
 import { EXAMPLES } from "@/lib/examples";
-import { formatCount } from "@/lib/numbers";
+import { formatCount, formatInteger } from "@/lib/numbers";
 import { formatClockMinutes, formatDate } from "@/lib/times";
 import type { RunsSearch } from "./runs-search";
 import { countAll, groupByKey } from "./state-groups";
 
 export function RunsEmpty({ search, onClear }: { search: RunsSearch; onClear: () => void }) {
   const { data } = useInfiniteQuery(runsOptions({ text: "", states: [] }));
-  const all = data?.pages[0];
-  if (!all) return null;
-  if (all.items.length === 0) return <NoRuns />;
+  const { data: withArchived } = useInfiniteQuery(runsOptions({ text: "", states: [], archived: true }));
+  const [all, archived] = [data?.pages[0], withArchived?.pages[0]];
+  if (!all || !archived) return null;
+  if (archived.items.length === 0) return <NoRuns />;
+  if (all.items.length === 0 && !search.archived) {
+    return <AllArchived count={countAll(archived.by_state)} />;
+  }
   const isFilter = search.q !== undefined || search.tags !== undefined || search.state !== "running";
   if (isFilter) return <NoMatch search={search} numHidden={countAll(all.by_state)} onClear={onClear} />;
   const last = all.items.find((run) => run.ended_at !== null);
   return <NothingRunning name={last?.name} endedAt={last?.ended_at} onClear={onClear} />;
+}
+
+function AllArchived({ count }: { count: number }) {
+  return (
+    <EmptyState
+      title={count === 1 ? "The one run is archived" : `All ${formatInteger(count)} runs are archived`}
+      actions={
+        <ButtonLink to="/" search={{ archived: true }}>
+          Show archived
+        </ButtonLink>
+      }
+    >
+      Archived runs keep their records and can come back at any time.
+    </EmptyState>
+  );
 }
 
 const HAS_DEMO = EXAMPLES.some((example) => example.name === "demo");

@@ -62,9 +62,16 @@ export function RunsFilter({ search, setSearch, counts }: RunsFilterProps) {
             </Chip>
           );
         })}
+        <Chip isOn={search.archived === true} onClick={() => setSearch(withArchived(search))}>
+          With archived
+        </Chip>
       </div>
     </div>
   );
+}
+
+function withArchived({ archived, ...rest }: RunsSearch): RunsSearch {
+  return archived ? rest : { ...rest, archived: true };
 }
 
 function withoutState({ state: _, ...rest }: RunsSearch): RunsSearch {

@@ -9,6 +9,8 @@ export interface RunsSearch {
   state?: string;
   /** `key=value`, or `key` for any value; all must match. */
   tags?: string[];
+  /** Also runs that are archived. */
+  archived?: boolean;
   /** A column, with a minus the greatest first; absent: the newest first. */
   sort?: string;
   /** Runs that are selected to be compared. */
@@ -25,6 +27,7 @@ export function parseRunsSearch(raw: Record<string, unknown>): RunsSearch {
     ...(q !== "" && { q }),
     ...(group && { state: group.key }),
     ...(tags.length > 0 && { tags }),
+    ...(raw.archived === true && { archived: true }),
     ...(sort && { sort: sortText(sort) }),
     ...(sel.length > 0 && { sel }),
   };

@@ -12,6 +12,7 @@ export function useRuns(search: RunsSearch) {
       text,
       states: groupByKey(search.state)?.states ?? [],
       ...(search.tags && { tags: search.tags }),
+      ...(search.archived && { archived: true }),
     }),
     // The list of the old filter stays until the new one is there.
     placeholderData: (old) => old,

@@ -30,6 +30,8 @@ class ServerLimits(TextModel):
     """Lengths listed in one plan."""
     max_planned_steps: int
     """Steps that a plan tells one by one; more are counted."""
+    max_recording_batches: int
+    """Batches of steps or events at once; more are answered with 429 and Retry-After."""
     max_queued_writes: int
     """Writes that wait for the database; more are answered with 429 and Retry-After."""
     max_active_runs: int
@@ -49,6 +51,7 @@ async def get_limits(settings: Configured) -> ServerLimits:
         max_query_points=MAX_QUERY_POINTS,
         max_plan_lengths=MAX_LENGTHS,
         max_planned_steps=MAX_PLANNED_STEPS,
+        max_recording_batches=settings.max_recording_batches,
         max_queued_writes=settings.max_queued_writes,
         max_active_runs=settings.max_active_runs,
     )

@@ -11,6 +11,7 @@ from server.auth.tokens import TokenStore
 from server.database.engine import Database
 from server.database.migrate import prepare_database
 from server.database.writer import Writer
+from server.http.gate import Gate
 from server.ingest.service import Ingest
 from server.live.hub import LiveHub
 from server.planning.service import Planner
@@ -41,6 +42,7 @@ class Services:
     planner: Planner
     tokens: TokenStore
     audit: AuditLog
+    recording: Gate
     supervisor: RunSupervisor
 
     @property
@@ -99,6 +101,7 @@ def build_services(settings: Settings, make_supervisor: MakeSupervisor | None) -
         ingest=Ingest(writer, hub, figures),
         planner=Planner(database),
         audit=AuditLog(database, writer),
+        recording=Gate(settings.max_recording_batches),
         tokens=TokenStore(database, writer, settings.token_path),
         supervisor=make_supervisor(runs) if make_supervisor else NoSupervisor(),
     )

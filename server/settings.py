@@ -36,6 +36,8 @@ class Settings:
     """Runs at a time; the others wait. More would share the cores of one machine, and each be slower than alone."""
     max_body_bytes: int = 64 * MIB
     """A larger request is refused, whatever it says of its own length."""
+    max_recording_batches: int = 128
+    """More batches of steps or events than this at once are answered with 429; a driver sends them again."""
     max_queued_writes: int = 2000
     """More writes than this at once are answered with 429."""
 

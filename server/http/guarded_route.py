@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Coroutine
+from contextlib import nullcontext
 from typing import Any
 
 from fastapi.routing import APIRoute
@@ -28,6 +29,7 @@ class GuardedRoute(APIRoute):
         access = rule_of(self.endpoint)
         handle = super().get_route_handler()
         path, operation = self.path_format, self.operation_id or self.name
+        is_batch = access is Access.INGEST and path.endswith(":batch")
         changes = access in (Access.WRITE, Access.ADMIN) and not (self.methods or set()) <= {"GET", "HEAD"}
 
         async def guarded(request: Request) -> Response:
@@ -39,7 +41,8 @@ class GuardedRoute(APIRoute):
             try:
                 if access is not Access.PUBLIC:
                     strict.state.principal = await _authorized(strict, access)
-                response = await handle(strict)
+                with request.app.state.services.recording.passing() if is_batch else nullcontext():
+                    response = await handle(strict)
                 if changes:
                     await run_in_threadpool(_note, strict, operation, response.status_code)
                 return response

@@ -46,6 +46,9 @@ def a_run(state: RunState, num_steps: int = 0) -> Run:
             "total_steps": None,
             "last": None,
             "batch_sizes": (),
+            "parent_id": None,
+            "priority": 0,
+            "archived_at": None,
             "spec": spec_json(),
             "version": 1,
         }

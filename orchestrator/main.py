@@ -192,6 +192,7 @@ def _build_parts(spec: RunSpec, reporter: Reporter, ends: ExitStack, run_dir: Pa
             reporter=reporter,
             geometry=geometry,
             cost_model=CostModel.from_hf_config(hf_config),
+            max_consecutive_skips=spec.limits.max_consecutive_skips,
             calibration=CostCalibration(cp=geometry.cp) if spec.schedule.cost is CostSource.MEASURED else None,
         ),
         checkpoints=_checkpoints(spec.checkpoint, trainer, reporter, run_dir, hf_config, tokenizer),

@@ -44,6 +44,9 @@ class TrainedStep:
     geometry: StepGeometry
     zero_variance: ZeroVariancePolicy | None
     """Whether groups without variance count in the denominators; None: the step has no groups."""
+    model_flops: float = 0.0
+    """Floating-point operations of the samples' forward and backward passes, by the model's shape; nothing that is
+    computed twice counts."""
 
     @property
     def num_rollouts(self) -> int:
@@ -119,6 +122,7 @@ def perf_metrics(trained: TrainedStep, seconds: float) -> dict[str, Metric]:
     busy_s = _busy_s(trained.record)
     ranks_s = max(busy_s) * len(busy_s)
     return {
+        "perf/model_flops_per_s": mean(trained.model_flops, trained.record.train_s),
         "perf/step_s": mean(seconds, 1),
         "perf/train_s": mean(trained.record.train_s, 1),
         "perf/tokens_per_s": mean(trained.num_tokens, seconds),

@@ -9,12 +9,15 @@ The warm start and the loop both train through it: the one place that counts ste
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
 from orchestrator.calibration import CostCalibration
+from orchestrator.contracts.checkpoint_spec import LimitsSpec
 from orchestrator.contracts.messages import BatchDecision, Phase
 from orchestrator.contracts.rollout import Reporter, RolloutEngine
 from orchestrator.contracts.rollout_spec import ZeroVariancePolicy
@@ -23,6 +26,7 @@ from orchestrator.geometry import StepGeometry
 from orchestrator.rollout_counts import NO_ROLLOUTS, RolloutCounts
 from orchestrator.sample_shape import SampleShape
 from orchestrator.schedule import build_dp_schedule, step_figures
+from orchestrator.skipped_steps import SkippedSteps
 from orchestrator.step_message import TrainedStep, step_message
 from orchestrator.stopwatch import Stopwatch
 from orchestrator.train_items import TrainItem, scoring_samples, train_samples, with_log_probs
@@ -31,6 +35,8 @@ from trainer.contracts.metric import Metric, mean
 from trainer.contracts.policy_trainer import LogProbsOf, PolicyTrainer, StepRecord
 from trainer.contracts.schedule import DpSchedule, StepSchedule
 from trainer.contracts.trainer_spec import PhaseSpec
+
+_log = logging.getLogger(__name__)
 
 
 class StopRequestedError(Exception):
@@ -63,6 +69,7 @@ class StepRunner:
         geometry: StepGeometry,
         cost_model: CostModel,
         calibration: CostCalibration | None = None,
+        max_consecutive_skips: int = LimitsSpec().max_consecutive_skips,
     ) -> None:
         """cost_model: from the model's shape. calibration: learns a better one from the steps, where that is wanted."""
         self._trainer = trainer
@@ -71,6 +78,7 @@ class StepRunner:
         self._geometry = geometry
         self._cost_model = cost_model
         self._calibration = calibration
+        self._skipped = SkippedSteps(max_consecutive=max_consecutive_skips)
         self._goal: PhaseGoal | None = None
         self._num_steps = 0
         self._policy_version = 0
@@ -160,6 +168,7 @@ class StepRunner:
             lr_unit=goal.spec.optimizer.lr_schedule.unit,
             geometry=self._geometry,
             zero_variance=goal.zero_variance,
+            model_flops=float(self._cost_model.costs(lengths).sum()),
         )
 
     def _present_cost_model(self) -> CostModel:
@@ -191,7 +200,11 @@ class StepRunner:
         counts: RolloutCounts = NO_ROLLOUTS,
         decision: BatchDecision | None = None,
     ) -> None:
-        """Tell the server about a step. `since`: when the work on it began."""
+        """Tell the server about a step. `since`: when the work on it began.
+
+        Raises:
+            TooManySkipsError: it was one too many without a finite loss and gradient.
+        """
         message = step_message(
             trained,
             started_at=since.started_at,
@@ -201,3 +214,8 @@ class StepRunner:
             decision=decision,
         )
         self._reporter.step(message)
+        event = self._skipped.observe(trained, at=datetime.now(UTC))
+        if event is not None:
+            _log.warning(event.message)
+            self._reporter.event(event)
+            self._skipped.check()

@@ -9,6 +9,7 @@ no test here has run it.
 from __future__ import annotations
 
 import os
+import resource
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import ModuleType
@@ -30,6 +31,14 @@ DeviceType = Literal["cpu", "cuda"]
 
 BACKENDS: dict[DeviceType, str] = {"cpu": "gloo", "cuda": "nccl"}
 """torch.distributed backend by device type."""
+
+
+def peak_memory_bytes(device: torch.device) -> int:
+    """The most memory that this process has held so far: resident on a CPU, allocated on its GPU."""
+    if device.type == "cuda":
+        return int(torch.cuda.max_memory_allocated(device))
+    # Linux counts in KiB.
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def open_device(device_type: DeviceType) -> torch.device:

@@ -10,7 +10,9 @@ this rank.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import tee
 from typing import Any
@@ -34,6 +36,17 @@ from trainer.shard import SampleArrays, needed_arrays
 LossAndMetrics = tuple[Tensor, dict[str, Metric]]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepPasses:
+    """What one rank's passes over a step's micro-batches tell."""
+
+    metrics: dict[str, Metric]
+    micro_batch_s: tuple[float, ...]
+    """Seconds by micro-batch, 0 where a dummy was skipped."""
+    non_finite: tuple[int, ...]
+    """Micro-batches whose loss is NaN or infinite; known on the last pipeline stage."""
+
+
 def forward_backward(
     model: ModelChunks,
     micro_batches: Sequence[SampleArrays | None],
@@ -43,14 +56,12 @@ def forward_backward(
     step_global_batch_size: int,
     timer: MicroBatchTimer,
     device: torch.device,
-) -> tuple[dict[str, Metric], tuple[float, ...]]:
+) -> StepPasses:
     """Leave the step's gradient in the model, summed over all data- and context-parallel ranks.
 
     model: this rank's chunks.
     micro_batches: this rank's; None for a dummy.
     timer: a fresh one; it can be asked meanwhile how far the step has come.
-
-    Returns this rank's metrics, and seconds by micro-batch, 0 where a dummy was skipped.
     """
     for chunk in model:
         chunk.zero_grad_buffer()
@@ -64,12 +75,16 @@ def forward_backward(
         step_global_batch_size=step_global_batch_size,
         num_microbatches=len(micro_batches),
     )
-    metrics = run_schedule(
+    kept = run_schedule(
         model, micro_batches, apply=apply_loss, arrays=needed_arrays(loss), forward_only=False, device=device
     )
     skipped = [samples is None and _skips_dummies(model) for samples in micro_batches]
     seconds = tuple(0.0 if skip else s for skip, s in zip(skipped, timer.micro_batch_s(), strict=True))
-    return merge_metrics(metrics), seconds
+    return StepPasses(
+        metrics=merge_metrics(kept),
+        micro_batch_s=seconds,
+        non_finite=tuple(k for k, metrics in enumerate(kept) if not _is_finite(metrics)),
+    )
 
 
 def run_schedule(
@@ -172,6 +187,10 @@ def _forward_step(
         packed_seq_params=micro_batch.row,
     )
     return output, partial(apply, micro_batch=micro_batch)
+
+
+def _is_finite(metrics: Mapping[str, Metric]) -> bool:
+    return "train/loss" not in metrics or math.isfinite(metrics["train/loss"].total)
 
 
 def _no_loss(output: Tensor) -> LossAndMetrics:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from trainer.contracts.metric import Metric, last, mean, merge_metrics
+from trainer.contracts.metric import Metric, Reduction, last, mean, merge_metrics
 from trainer.contracts.policy_trainer import GradientNoise, StepRecord, StepStatus
 from trainer.layout import RankLayout
 
@@ -26,6 +26,10 @@ class RankStepReport:
     num_tokens: int
     """Tokens that this rank's dp_rank trained, prompts included."""
     micro_batch_s: tuple[float, ...]
+    non_finite: tuple[int, ...] = ()
+    """Micro-batches whose loss is NaN or infinite; known on the last pipeline stage."""
+    peak_memory_bytes: int = 0
+    """The most that the process, or its GPU, has held so far."""
     metrics: Mapping[str, Metric]
     """The share of this rank; `train/grad_norm` is the whole gradient's on every rank."""
     share_sq_norm: float | None = None
@@ -46,7 +50,12 @@ def merge_reports(reports: Sequence[RankStepReport], layout: RankLayout) -> Step
     metrics = merge_metrics(_without_grad_norm(reports[rank].metrics) for rank in loss_ranks)
     metrics |= {name: metric for name, metric in first.metrics.items() if name == "train/grad_norm"}
     if first.status is not StepStatus.SKIPPED_NO_SIGNAL:
-        metrics |= {"train/lr": last(first.lr), "perf/train_tokens_per_s": mean(tokens, train_s)}
+        peak = max(report.peak_memory_bytes for report in reports)
+        metrics |= {
+            "train/lr": last(first.lr),
+            "perf/train_tokens_per_s": mean(tokens, train_s),
+            "perf/peak_memory_bytes": Metric(reduction=Reduction.MAX, total=peak),
+        }
     return StepRecord(
         status=first.status,
         global_batch_size=first.global_batch_size,
@@ -60,6 +69,7 @@ def merge_reports(reports: Sequence[RankStepReport], layout: RankLayout) -> Step
         ),
         metrics=metrics,
         noise=_noise(reports, layout),
+        non_finite=tuple((dp_rank, k) for dp_rank, rank in enumerate(loss_ranks) for k in reports[rank].non_finite),
     )
 
 

@@ -28,7 +28,8 @@ from megatron.core.optimizer import MegatronOptimizer, clip_grads
 from trainer.contracts.loss_spec import LossSpec
 from trainer.contracts.metric import Metric, mean
 from trainer.contracts.policy_trainer import StepStatus
-from trainer.forward_backward import forward_backward
+from trainer.device import peak_memory_bytes
+from trainer.forward_backward import StepPasses, forward_backward
 from trainer.gradient_share import measured_share
 from trainer.losses.table import token_loss
 from trainer.losses.token_batch import no_tokens, reduce_metrics
@@ -104,12 +105,12 @@ def train_one_step(
     share_sq_norm = None
     if has_signal:
         with measured_share(state.model[0].config) if state.measure_noise else nullcontext() as meter:
-            metrics, micro_batch_s = _gradient(state, micro_batches, step_global_batch_size=step_global_batch_size)
+            passes = _gradient(state, micro_batches, step_global_batch_size=step_global_batch_size)
         share_sq_norm = meter.sq_norm if meter is not None else None
-        status, grad_norm = _update(state, step_loss=_shared_loss(metrics, state.device))
-        metrics["train/grad_norm"] = mean(grad_norm, 1)
+        status, grad_norm = _update(state, step_loss=_shared_loss(passes.metrics, state.device))
+        passes.metrics["train/grad_norm"] = mean(grad_norm, 1)
     else:
-        status, metrics, micro_batch_s = StepStatus.SKIPPED_NO_SIGNAL, _no_values(state), (0.0,) * len(micro_batches)
+        status, passes = StepStatus.SKIPPED_NO_SIGNAL, _no_passes(state, num_microbatches=len(micro_batches))
     if status.moved_weights:
         state.lr_schedule.advance(step_global_batch_size=step_global_batch_size, step_num_tokens=step_num_tokens)
     return RankStepReport(
@@ -120,15 +121,17 @@ def train_one_step(
         lr_position_after=state.lr_schedule.position,
         train_s=perf_counter() - started_at,
         num_tokens=sum(int(samples.lengths.sum()) for samples in micro_batches if samples is not None),
-        micro_batch_s=micro_batch_s,
-        metrics=metrics,
+        micro_batch_s=passes.micro_batch_s,
+        non_finite=passes.non_finite,
+        peak_memory_bytes=peak_memory_bytes(state.device),
+        metrics=passes.metrics,
         share_sq_norm=share_sq_norm,
     )
 
 
 def _gradient(
     state: TrainingState, micro_batches: Sequence[SampleArrays | None], *, step_global_batch_size: int
-) -> tuple[dict[str, Metric], tuple[float, ...]]:
+) -> StepPasses:
     # The optimizer leaves param.grad set to DDP's main_grad; backward would add to it there, and then once more.
     state.optimizer.zero_grad()
     assert state.timer is not None
@@ -179,8 +182,12 @@ def _step_totals(steps: Sequence[Sequence[SampleArrays | None]], device: torch.d
     return [StepTotals(num_tokens=tokens, num_loss_tokens=loss_tokens) for tokens, loss_tokens in shared.tolist()]
 
 
-def _no_values(state: TrainingState) -> dict[str, Metric]:
+def _no_passes(state: TrainingState, *, num_microbatches: int) -> StepPasses:
     """The metrics that the step would have had, each without a value."""
     of_loss = token_loss(state.loss, no_tokens(state.device))
     names = ("train/loss", "train/entropy", "train/grad_norm", "perf/padding_frac", *of_loss.parts)
-    return reduce_metrics(of_loss.metrics) | {name: mean(0.0, 0) for name in names}
+    return StepPasses(
+        metrics=reduce_metrics(of_loss.metrics) | {name: mean(0.0, 0) for name in names},
+        micro_batch_s=(0.0,) * num_microbatches,
+        non_finite=(),
+    )

@@ -28,3 +28,5 @@ class LimitsSpec(TextModel):
 
     max_restarts: Annotated[int, Field(ge=0, le=100)] = 3
     """How often the run may go on from its last checkpoint after a process of it died."""
+    max_consecutive_skips: PositiveInt = 5
+    """After so many steps in a row without a finite loss and gradient the run fails; each step names its samples."""

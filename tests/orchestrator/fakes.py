@@ -102,6 +102,7 @@ class FakeTrainer:
         self.asked: list[tuple[LogProbsOf, list[int], DpSchedule]] = []
         self.status = StepStatus.TRAINED
         self.noise: GradientNoise | None = None
+        self.non_finite: tuple[tuple[int, int], ...] = ()
         self._position = 0
 
     def hf_config(self) -> Mapping[str, Any]:
@@ -129,6 +130,7 @@ class FakeTrainer:
                     micro_batch_s=tuple(tuple(0.001 * len(micro_batch) for micro_batch in rank) for rank in shape),
                     metrics={"train/loss": mean(1.0, size)},
                     noise=self.noise,
+                    non_finite=self.non_finite,
                 )
             )
         return records

@@ -25,7 +25,7 @@ from trainer.contracts.metric import Metric
 from trainer.contracts.sample import TrainSample
 
 # What the clock and the layout make different.
-MEASURED = {"perf/train_tokens_per_s", "perf/padding_frac"}
+MEASURED = {"perf/train_tokens_per_s", "perf/padding_frac", "perf/peak_memory_bytes"}
 
 
 def reference_metrics(

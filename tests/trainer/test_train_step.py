@@ -105,9 +105,10 @@ def test_non_finite_loss_moves_neither_weights_nor_learning_rate(lone_rank, pois
     bad = replace(good, advantages=np.full(good.num_tokens, poison, dtype=np.float32))
     lone_rank.start_phase(factories.phase(ClippedLossSpec(), lr=1e-3))
     before = lone_rank.weights()
-    reports = factories.train_alone(lone_rank, [good, bad, good], factories.schedule([[[0, 1]]], [[[2]]]))
+    reports = factories.train_alone(lone_rank, [good, bad, good], factories.schedule([[[0], [1]]], [[[2]]]))
     assert reports[0].status is StepStatus.SKIPPED_NON_FINITE
     assert reports[0].lr_position_after == 0
+    assert (reports[0].non_finite, reports[1].non_finite) == ((1,), ())
     assert not np.isfinite(reports[0].metrics["train/loss"].value)
     assert reports[1].status is StepStatus.TRAINED
     assert reports[1].lr_position_before == 0

@@ -62,6 +62,8 @@ class StepRecord:
     """Wall time from the first micro-batch to the end of the optimizer's update."""
     micro_batch_s: tuple[tuple[float, ...], ...]
     """Measured seconds of forward and backward by dp_rank and micro-batch; 0 for a dummy that was skipped."""
+    non_finite: tuple[tuple[int, int], ...] = ()
+    """(dp_rank, micro-batch) where the loss was NaN or infinite; empty too where only the gradient was."""
     metrics: Mapping[str, Metric]
     """`train/…` and `perf/…`, reduced over all ranks and micro-batches. `train/loss` is the step's loss, and the weight
     behind it is `global_batch_size`: a weighted mean over steps is the loss of all their samples."""

@@ -1233,6 +1233,12 @@ export interface components {
          */
         LimitsSpec: {
             /**
+             * Max Consecutive Skips
+             * @description After so many steps in a row without a finite loss and gradient the run fails; each step names its samples.
+             * @default 5
+             */
+            max_consecutive_skips: number;
+            /**
              * Max Restarts
              * @description How often the run may go on from its last checkpoint after a process of it died.
              * @default 3
@@ -2303,6 +2309,7 @@ export interface components {
             /**
              * @description What the run may use up before it fails.
              * @default {
+             *       "max_consecutive_skips": 5,
              *       "max_restarts": 3
              *     }
              */

@@ -103,14 +103,21 @@ def _dealt(step: PackedStep) -> Ranks | None:
 
 
 def _packed_ranks(dealt: Sequence[list[int]], step: PackedStep) -> Ranks | None:
-    ranks = [_packed_rank(own, step) for own in dealt]
-    if not step.geometry.skips_dummies:
-        ranks = [split_heaviest(rank, step.most_per_rank, step.loads) for rank in ranks]
-        # A rank of few samples would run a dummy that splitting elsewhere has made needless.
-        fewest = min(step.count, len(step.loads.cost))
-        if max(map(len, ranks)) > step.most_per_rank or sum(map(len, ranks)) < fewest:
+    ranks: Ranks = []
+    num_left = step.count
+    for own in dealt:
+        rank = _packed_rank(own, step)
+        num_left -= len(rank)
+        # Most dealings fail at one of the first ranks; to pack the others would take most of the time of a step.
+        if num_left < 0 or (not step.geometry.skips_dummies and len(rank) > step.most_per_rank):
             return None
-    return ranks if sum(map(len, ranks)) <= step.count else None
+        ranks.append(rank)
+    if step.geometry.skips_dummies:
+        return ranks
+    ranks = [split_heaviest(rank, step.most_per_rank, step.loads) for rank in ranks]
+    # A rank of few samples would run a dummy that splitting elsewhere has made needless.
+    fewest = min(step.count, len(step.loads.cost))
+    return ranks if sum(map(len, ranks)) >= fewest else None
 
 
 def _packed_rank(samples: Sequence[int], step: PackedStep) -> list[MicroBatch]:

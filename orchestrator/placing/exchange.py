@@ -66,15 +66,20 @@ def best_micro_batch_exchange(
     heavy: Sequence[MicroBatch], light: Sequence[MicroBatch], aim: Aim
 ) -> MicroBatchExchange | None:
     """The exchange of micro-batches that comes nearest to the aim, if one lowers the heavy rank at all."""
-    taken_cost = [micro_batch.cost for micro_batch in light]
-    if aim.may_move:
-        taken_cost.append(0.0)
-    saving = np.subtract.outer([micro_batch.cost for micro_batch in heavy], taken_cost)
-    found = nearest(saving, aim)
+    given_cost = np.array([micro_batch.cost for micro_batch in heavy])  # [G]
+    taken_cost = np.array([*(micro_batch.cost for micro_batch in light), *([0.0] if aim.may_move else [])])  # [T]
+    if not len(taken_cost):
+        return None
+    # Of all that could be taken for a given one only its neighbours in the order of cost can come nearest.
+    ascending = np.argsort(taken_cost, kind="stable")
+    above = np.searchsorted(taken_cost[ascending], given_cost - aim.wanted)
+    taken = ascending[np.clip(np.stack([above - 1, above], axis=1), 0, len(ascending) - 1)]  # [G, 2]
+    found = nearest(given_cost[:, None] - taken_cost[taken], aim)
     if found is None:
         return None
-    miss, given, taken = found
-    return MicroBatchExchange(miss=miss, given=given, taken=taken if taken < len(light) else None)
+    miss, given, neighbour = found
+    taken_index = int(taken[given, neighbour])
+    return MicroBatchExchange(miss=miss, given=given, taken=taken_index if taken_index < len(light) else None)
 
 
 def best_sample_exchange(
@@ -146,5 +151,5 @@ def nearest(saving: npt.NDArray[np.float64], aim: Aim) -> tuple[float, int, int]
     """Distance to the wanted saving, row and column of the best entry between 0 and the most, both excluded."""
     miss = np.where((saving > 0) & (saving < aim.most), np.abs(saving - aim.wanted), np.inf)
     row, column = divmod(int(miss.argmin()), miss.shape[1])
-    nearest = float(miss[row, column])
-    return None if nearest == np.inf else (nearest, row, column)
+    least = float(miss[row, column])
+    return None if least == np.inf else (least, row, column)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,13 +17,17 @@ from orchestrator.placing.makespan import step_makespan
 from orchestrator.placing.makespan_bound import makespan_bound
 from orchestrator.placing.micro_batch import Ranks, SampleLoads
 from orchestrator.placing.order import ordered
-from orchestrator.placing.refinement import Refinement
+from orchestrator.placing.refinement import Refinement, RefinementLimits
 from orchestrator.placing.rows import even_rows
 
 # Relative distance to its bound at which a makespan counts as reached: far below what a cost model can predict.
 TOLERANCE = 1e-3
 # A pipeline stalls a little for every two unlike micro-batches, so that its goal is rarely met as closely.
 PIPELINE_TOLERANCE = 3e-2
+
+# A rank takes one or two searches if exchanges help it at all; the more samples, the less does each search matter.
+SEARCHES_PER_RANK = 32
+MIN_SEARCHES, SAMPLES_PER_SEARCH = 256, 48
 
 
 def place(lengths: Sequence[int], cost_model: CostModel, geometry: StepGeometry) -> Ranks:
@@ -59,23 +64,30 @@ def _balanced(step: PackedStep) -> Ranks:
     mean = (float(loads.cost.sum()) + loads.overhead * len(step.packed)) / geometry.dp_size
     lightest = max(mean, makespan_bound(loads.cost, geometry.dp_size) + loads.overhead) * (1 + TOLERANCE)
     goal = lightest if geometry.pp == 1 else _pipeline_goal(lightest, step)
+    limits = RefinementLimits(
+        cap=geometry.cap,
+        most_micro_batches=step.count,
+        equal_counts=not geometry.skips_dummies,
+        moves_samples=step.moves_samples,
+        most_searches=most_searches(len(loads.cost), geometry.dp_size),
+    )
     best: Ranks = []
     least = float("inf")
     for ranks in candidates(step):
-        heaviest = Refinement(
-            ranks,
-            loads=loads,
-            cap=geometry.cap,
-            most_micro_batches=step.count,
-            equal_counts=not geometry.skips_dummies,
-            moves_samples=step.moves_samples,
-        ).run(lightest)
+        refinement = Refinement(ranks, loads, limits)
+        heaviest = refinement.run(lightest)
+        limits = replace(limits, most_searches=limits.most_searches - refinement.num_searches)
         makespan = heaviest if geometry.pp == 1 else _pipeline_makespan(ranks, loads, geometry)
         if makespan < least:
             best, least = ranks, makespan
         if least <= goal:
             break
     return best
+
+
+def most_searches(num_samples: int, dp_size: int) -> int:
+    """Of all refinement of a step together: a bound that keeps its time near that of packing, however many ranks."""
+    return min(SEARCHES_PER_RANK * dp_size, MIN_SEARCHES + num_samples // SAMPLES_PER_SEARCH)
 
 
 def _pipeline_goal(lightest: float, step: PackedStep) -> float:

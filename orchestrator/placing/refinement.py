@@ -5,7 +5,10 @@ Called by the scheduler after distribution. It keeps the cap and never makes mor
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_left, insort
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
 
 from orchestrator.placing.bundle_exchange import best_bundle_exchange
 from orchestrator.placing.exchange import (
@@ -19,62 +22,78 @@ from orchestrator.placing.micro_batch import MicroBatch, Ranks, SampleLoads, ran
 
 # An exchange of samples that misses its aim by less than this part is taken at once.
 CLOSE_ENOUGH = 0.02
-# Each exchange settles about one rank; a step that needs more than this per rank gains nothing that can be measured.
-EXCHANGES_PER_RANK = 8
-# Bundles are many: only so many searches are worth their time, each among the lightest ranks.
-BUNDLE_SEARCHES_PER_RANK = 4
+# Ranks whose costs differ by less than this part of the mean hold the same lengths: only sums were rounded otherwise.
+SAME_COST = 1e-9
+# Bundles are many: a search among them takes as long as several others and is worth it only among the lightest ranks.
+SEARCHES_PER_BUNDLE_SEARCH = 4
 MOST_BUNDLE_PARTNERS = 8
-MOST_BRIEF_PARTNERS = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefinementLimits:
+    """What refinement may do to a step, and how long it may look for it."""
+
+    cap: int
+    most_micro_batches: int
+    """Over all ranks."""
+    equal_counts: bool
+    """Whether every rank runs equally many, dummies included, so that nothing is won by having fewer."""
+    moves_samples: bool = True
+    """Whether samples may change micro-batches; otherwise only whole ones change ranks."""
+    most_searches: int
+    """Pairs of ranks to search for an exchange: a count, not a time, so that the same step ends up the same."""
+    most_partners: int | None = None
+    """Ranks to try with one heavy rank; None: all."""
 
 
 class Refinement:
     """Ranks under change."""
 
-    def __init__(
-        self,
-        ranks: Ranks,
-        *,
-        loads: SampleLoads,
-        cap: int,
-        most_micro_batches: int,
-        equal_counts: bool,
-        moves_samples: bool = True,
-        is_brief: bool = False,
-    ) -> None:
-        """Take over the ranks and their micro-batches, which change from now on.
-
-        most_micro_batches: over all ranks.
-        equal_counts: whether every rank runs equally many, dummies included, so that nothing is won by having fewer.
-        moves_samples: whether samples may change micro-batches; otherwise only whole ones change ranks.
-        is_brief: give up early, for one of many small parts of a step.
-        """
+    def __init__(self, ranks: Ranks, loads: SampleLoads, limits: RefinementLimits) -> None:
+        """Take over the ranks and their micro-batches, which change from now on."""
         self._ranks = ranks
         self._loads = loads
-        self._cap = cap
-        self._num_openable = most_micro_batches - sum(map(len, ranks))
-        self._most_per_rank = most_micro_batches // len(ranks) if equal_counts else most_micro_batches
-        self._may_close = not equal_counts
-        self._moves_samples = moves_samples
-        self._num_exchanges = len(ranks) * (1 if is_brief else EXCHANGES_PER_RANK)
-        self._num_bundle_searches = BUNDLE_SEARCHES_PER_RANK * len(ranks) if moves_samples and not is_brief else 0
-        self._most_partners = MOST_BRIEF_PARTNERS if is_brief else len(ranks)
+        self._limits = limits
+        self._num_openable = limits.most_micro_batches - sum(map(len, ranks))
         self._costs = rank_costs(ranks)
         self._mean = sum(self._costs) / len(ranks)
+        self._ascending = sorted((cost, rank) for rank, cost in enumerate(self._costs))
+        self.num_searches = 0
+        """How many it took so far; the last one, if among bundles, may exceed the most."""
 
     def run(self, goal: float) -> float:
         """Lower the heaviest rank to the goal, or as far as it goes, and return its cost."""
-        for _ in range(self._num_exchanges):
-            *lighter, heavy = sorted(range(len(self._ranks)), key=self._costs.__getitem__)
-            if self._costs[heavy] <= goal:
-                break
-            if not any(self._relieve(heavy, light) for light in lighter[: self._most_partners]) and not any(
-                self._relieve_by_bundles(heavy, light) for light in lighter[:MOST_BUNDLE_PARTNERS]
-            ):
-                break
-        return max(self._costs)
+        while self._ascending[-1][0] > goal and self._relieve_heaviest():
+            pass
+        return self._ascending[-1][0]
+
+    def _relieve_heaviest(self) -> bool:
+        heavy = self._ascending[-1][1]
+        partners = islice(self._unlike_partners(), self._limits.most_partners)
+        if any(self._relieve(heavy, light) for light in partners):
+            return True
+        if not self._limits.moves_samples:
+            return False
+        return any(
+            self._relieve_by_bundles(heavy, light) for light in islice(self._unlike_partners(), MOST_BUNDLE_PARTNERS)
+        )
+
+    def _unlike_partners(self) -> Iterator[int]:
+        """Lighter ranks, lightest first, while there are searches left; of ranks that cost the same only one.
+
+        Where there are few lengths, hundreds of ranks hold the same ones: what fails with one fails with all.
+        """
+        previous = float("-inf")
+        for cost, rank in self._ascending[:-1]:
+            if self.num_searches >= self._limits.most_searches:
+                return
+            if cost - previous > SAME_COST * self._mean:
+                previous = cost
+                yield rank
 
     def _relieve(self, heavy: int, light: int) -> bool:
         """Do the best exchange between two ranks; False when none helps."""
+        self.num_searches += 1
         exchange = self._best_exchange(self._ranks[heavy], self._ranks[light], self._aim(heavy, light))
         match exchange:
             case None:
@@ -87,12 +106,10 @@ class Refinement:
         return True
 
     def _relieve_by_bundles(self, heavy: int, light: int) -> bool:
-        """Exchange up to two samples for up to two; False when that does not help or was tried often enough."""
-        if self._num_bundle_searches == 0:
-            return False
-        self._num_bundle_searches -= 1
+        """Exchange up to two samples for up to two; False when that does not help."""
+        self.num_searches += SEARCHES_PER_BUNDLE_SEARCH
         exchange = best_bundle_exchange(
-            self._ranks[heavy], self._ranks[light], self._aim(heavy, light), self._loads, self._cap
+            self._ranks[heavy], self._ranks[light], self._aim(heavy, light), self._loads, self._limits.cap
         )
         if exchange is None:
             return False
@@ -102,7 +119,9 @@ class Refinement:
 
     def _weigh_again(self, *ranks: int) -> None:
         for rank in ranks:
+            del self._ascending[bisect_left(self._ascending, (self._costs[rank], rank))]
             self._costs[rank] = sum(micro_batch.cost for micro_batch in self._ranks[rank])
+            insort(self._ascending, (self._costs[rank], rank))
 
     def _aim(self, heavy: int, light: int) -> Aim:
         above, below = self._costs[heavy] - self._mean, self._mean - self._costs[light]
@@ -113,13 +132,22 @@ class Refinement:
             most=above + below,
             may_move=may_move,
             may_open=may_move and self._num_openable > 0,
-            may_close=self._may_close,
+            may_close=not self._limits.equal_counts,
         )
+
+    @property
+    def _most_per_rank(self) -> int:
+        most = self._limits.most_micro_batches
+        return most // len(self._ranks) if self._limits.equal_counts else most
 
     def _best_exchange(
         self, heavy: Sequence[MicroBatch], light: Sequence[MicroBatch], aim: Aim
     ) -> MicroBatchExchange | SampleExchange | None:
-        samples = best_sample_exchange(heavy, light, aim, self._loads, self._cap) if self._moves_samples else None
+        samples = (
+            best_sample_exchange(heavy, light, aim, self._loads, self._limits.cap)
+            if self._limits.moves_samples
+            else None
+        )
         if samples is not None and samples.miss <= CLOSE_ENOUGH * aim.wanted:
             return samples
         micro_batches = best_micro_batch_exchange(heavy, light, aim)

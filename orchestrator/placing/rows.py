@@ -14,33 +14,35 @@ from itertools import chain
 
 from orchestrator.placing.leveling import level_out
 from orchestrator.placing.micro_batch import MicroBatch, Ranks, SampleLoads, weigh
-from orchestrator.placing.refinement import Refinement
+from orchestrator.placing.refinement import Refinement, RefinementLimits
 
 # Relative distance to its mean at which a row counts as even: a barrier costs about as much.
 TOLERANCE = 5e-3
+# A row is a small part of a step, and soon as even as it gets.
+SEARCHES_PER_MICRO_BATCH = 1
+MOST_PARTNERS = 4
 
 Row = list[MicroBatch]
 """One micro-batch of each rank, costliest first; the last row may be shorter."""
 
 
 def even_rows(
-    candidates: Iterable[Sequence[MicroBatch]], dp_size: int, loads: SampleLoads, cap: int, *, moves_samples: bool
+    packings: Iterable[Sequence[MicroBatch]], dp_size: int, loads: SampleLoads, cap: int, *, moves_samples: bool
 ) -> Ranks:
-    """The best of the candidates, its micro-batches in rows, samples exchanged within each row, and dealt to ranks.
+    """The best of some packings of a step: its micro-batches in rows, samples exchanged within each, dealt to ranks.
 
     Rows of micro-batches in the order of their cost take the least time that rows of them can: whatever exchanges two
     of different rows makes no row's maximum smaller without making another's as much larger.
     """
-    return _to_ranks(
-        min(
-            (
-                [_evened(row, loads, cap) if moves_samples else row for row in _sorted_rows(micro_batches, dp_size)]
-                for micro_batches in candidates
-            ),
-            key=lambda rows: sum(max(micro_batch.cost for micro_batch in row) for row in rows),
-        ),
-        dp_size,
-    )
+    best: list[Row] = []
+    least = float("inf")
+    for micro_batches in packings:
+        rows = _sorted_rows(micro_batches, dp_size)
+        if moves_samples:
+            rows = [_evened(row, loads, cap) for row in rows]
+        if (makespan := sum(map(_makespan, rows))) < least:
+            best, least = rows, makespan
+    return _to_ranks(best, dp_size)
 
 
 def _sorted_rows(micro_batches: Sequence[MicroBatch], dp_size: int) -> list[Row]:
@@ -60,7 +62,14 @@ def _evened(row: Row, loads: SampleLoads, cap: int) -> Row:
         row = min(row, weigh(leveled, loads), key=_makespan)
     if _makespan(row) > goal:
         ranks = [[micro_batch] for micro_batch in row]
-        Refinement(ranks, loads=loads, cap=cap, most_micro_batches=len(row), equal_counts=True, is_brief=True).run(goal)
+        limits = RefinementLimits(
+            cap=cap,
+            most_micro_batches=len(row),
+            equal_counts=True,
+            most_searches=SEARCHES_PER_MICRO_BATCH * len(row),
+            most_partners=MOST_PARTNERS,
+        )
+        Refinement(ranks, loads, limits).run(goal)
         row = list(chain.from_iterable(ranks))
     return sorted(row, key=lambda micro_batch: -micro_batch.cost)
 

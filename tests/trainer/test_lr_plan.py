@@ -7,6 +7,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from trainer.contracts.lr_plan import lr_at, lr_increment
 from trainer.contracts.optimizer_spec import LrScheduleSpec, LrUnit, OptimizerSpec
@@ -57,3 +58,19 @@ def test_plan_of_a_warm_up_by_samples():
 @pytest.mark.parametrize(("unit", "increment"), [(LrUnit.SAMPLES, 24), (LrUnit.TOKENS, 4100), (LrUnit.STEPS, 1)])
 def test_position_moves_by_what_its_unit_counts(unit, increment):
     assert lr_increment(unit, step_global_batch_size=24, step_num_tokens=4100) == increment
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"lr": 1e308}, {"lr": 1, "weight_decay": 1e308}, {"lr": 1, "clip_grad": 1e308}, {"lr": 1, "eps": 1e308}]
+    + [{"lr": 1, "lr_schedule": {"style": "linear", "decay": 1, name: 2**53}} for name in ("warmup", "decay")],
+)
+def test_numbers_that_would_overflow_are_no_optimizer(wrong):
+    with pytest.raises(ValidationError):
+        OptimizerSpec.model_validate(wrong)
+
+
+@given(st.floats(0, 1e3, exclude_min=True), st.integers(0, 2**53 - 2), st.integers(0, 2**63))
+def test_any_learning_rate_is_finite_at_any_position(lr, warmup, position):
+    schedule = LrScheduleSpec(style="cosine", warmup=warmup, decay=2**53 - 1)
+    assert 0 <= lr_at(OptimizerSpec(lr=lr, lr_schedule=schedule), position) <= 1.001 * lr

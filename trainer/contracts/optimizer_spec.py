@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, TypeAlias
 
-from pydantic import Field, PositiveFloat, PositiveInt, model_validator
+from pydantic import Field, model_validator
 
 from trainer.contracts.text_model import FieldError, NonNegativeFraction, TextModel
+
+MAX_POSITION = 2**53 - 1
+"""Beyond it neither a float nor a browser counts every sample."""
+# Far above what trains anything, and far below where its product with a position or a gradient overflows.
+LearningRate: TypeAlias = Annotated[float, Field(gt=0.0, le=1e3)]
+Decay: TypeAlias = Annotated[float, Field(ge=0.0, le=1e3)]
 
 
 class LrUnit(StrEnum):
@@ -26,9 +32,9 @@ class LrScheduleSpec(TextModel):
 
     style: Literal["constant", "linear", "cosine"] = "constant"
     """Shape of the decay after the warm-up."""
-    warmup: Annotated[int, Field(ge=0)] = 0
+    warmup: Annotated[int, Field(ge=0, le=MAX_POSITION)] = 0
     """Length of the linear warm-up from 0, in `unit`."""
-    decay: PositiveInt | None = None
+    decay: Annotated[int, Field(ge=1, le=MAX_POSITION)] | None = None
     """Position at which the decay ends, in `unit`; needed unless the style is constant."""
     min_lr_frac: Annotated[float, Field(ge=0.0, le=1.0)] = 0.0
     """The learning rate after the decay, as a fraction of `optimizer.lr`."""
@@ -52,17 +58,17 @@ class OptimizerSpec(TextModel):
     """Adam with decoupled weight decay (AdamW), as Megatron-Core has it."""
 
     type: Literal["adam"] = "adam"
-    lr: PositiveFloat
+    lr: LearningRate
     """The learning rate at the end of the warm-up."""
     lr_schedule: LrScheduleSpec = LrScheduleSpec()
     """How the learning rate moves; constant unless said."""
-    clip_grad: Annotated[float, Field(ge=0.0)] = 1.0
+    clip_grad: Annotated[float, Field(ge=0.0, le=1e9)] = 1.0
     """Largest norm of the whole gradient; 0 leaves it unclipped."""
-    weight_decay: Annotated[float, Field(ge=0.0)] = 0.0
+    weight_decay: Decay = 0.0
     """Decoupled weight decay per update, times the learning rate."""
     beta1: NonNegativeFraction = 0.9
     """Decay of Adam's first moment."""
     beta2: NonNegativeFraction = 0.95
     """Decay of Adam's second moment."""
-    eps: PositiveFloat = 1e-8
+    eps: Annotated[float, Field(gt=0.0, le=1.0)] = 1e-8
     """Added to Adam's denominator."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from orchestrator.batch_size import BatchPosition, next_size
 from orchestrator.contracts.batch_spec import (
     AdaptiveBatchSpec,
     AdaptiveMode,
@@ -19,6 +20,11 @@ from orchestrator.contracts.batch_spec import (
     TokenBudgetBatchSpec,
 )
 from trainer.contracts.text_model import FieldError
+
+_MAX_ROLLOUTS = 2**53 - 1
+"""Of a run. Steps and samples are counted in records and browsers, which hold whole numbers up to here."""
+_MAX_FORESEEN_STEPS = 20_000
+"""A few hundredths of a second's work, at each submit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,31 +47,68 @@ class Supply:
 def check_batch_plan(batch: BatchSpec, supply: Supply) -> None:
     """Raise a FieldError when no rollout would ever be trained, or none any more once a size is reached.
 
-    Under `partial` any step can be made. Under `drop` an iteration has to fill each size by itself; under `carry` the
-    whole run has to fill the first one.
+    Under `partial` any step can be made. Under `drop` an iteration has to fill by itself each size that the run comes
+    to, when the filter leaves everything; under `carry` the whole run has to fill the first one.
     """
+    _check_count(supply)
     if batch.remainder is Remainder.PARTIAL:
         return
     iterations = supply.iterations if batch.remainder is Remainder.CARRY else 1
     if isinstance(batch, TokenBudgetBatchSpec):
         _check_tokens(batch, supply, iterations)
         return
-    size = _first_size(batch) if batch.remainder is Remainder.CARRY else _largest_size(batch)
+    size = _first_size(batch) if batch.remainder is Remainder.CARRY else _largest_size(batch, supply)
     if size is not None:
         _check_rollouts(*size, batch.remainder, supply, iterations)
 
 
-def _largest_size(batch: BatchSpec) -> tuple[str, int] | None:
-    """Field and value of the largest size that the policy may come to, in rollouts; None: it takes what there is."""
+def _check_count(supply: Supply) -> None:
+    if supply.iterations * supply.rollouts > _MAX_ROLLOUTS:
+        raise FieldError(
+            f"iterations × data.rollout_batch_size × rollout.group_size = {supply.iterations * supply.rollouts:.3g} "
+            "rollouts; records and browsers count up to 2^53 − 1, so lower one of them",
+            "iterations",
+            "data.rollout_batch_size",
+            "rollout.group_size",
+        )
+
+
+def _largest_size(batch: BatchSpec, supply: Supply) -> tuple[str, int] | None:
+    """Field and value of the largest size that the policy comes to, in rollouts; None: it takes what there is."""
     match batch:
         case RampBatchSpec():
-            return "batch.end", batch.end
+            return "batch.end", _largest_reached(batch, batch.end, supply)
         case ExplicitBatchSpec():
-            return _table_field(batch), max(_explicit_sizes(batch))
+            return _table_field(batch), _largest_reached(batch, max(_explicit_sizes(batch)), supply)
         case AdaptiveBatchSpec(mode=AdaptiveMode.CONTROL):
             return "batch.max_size", batch.max_size
         case _:
             return _first_size(batch)
+
+
+def _largest_reached(batch: RampBatchSpec | ExplicitBatchSpec, largest: int, supply: Supply) -> int:
+    """The largest size of all when the run comes to one that no iteration fills; else one that each of them fills.
+
+    With fewer rollouts a run comes no further, so that a filter changes nothing here. The last iteration may end
+    before a size that it cannot fill: it has trained. A size that comes after very many steps is not looked for.
+    """
+    if largest <= supply.rollouts:
+        return largest
+    position = BatchPosition()
+    for _ in range(min(supply.iterations, _MAX_FORESEEN_STEPS)):
+        left = supply.rollouts
+        if _size_at(batch, position) > left:
+            return largest
+        while (size := _size_at(batch, position)) <= left and position.step < _MAX_FORESEEN_STEPS:
+            left -= size
+            position = position.after(size)
+    return supply.rollouts
+
+
+def _size_at(batch: RampBatchSpec | ExplicitBatchSpec, position: BatchPosition) -> int:
+    size = next_size(batch, position)
+    assert size is not None
+    return size
 
 
 def _first_size(batch: BatchSpec) -> tuple[str, int] | None:

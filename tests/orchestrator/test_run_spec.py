@@ -67,7 +67,7 @@ IMPOSSIBLE = [
     ({"type": "fixed", "global_batch_size": 65, "remainder": "drop"}, "batch.global_batch_size", NEEDED),
     ({"type": "fixed", "global_batch_size": 129, "remainder": "carry"}, "batch.global_batch_size", NEEDED),
     (
-        {"type": "ramp", "start": 8, "end": 72, "increment": 8, "over_samples": 64, "remainder": "drop"},
+        {"type": "ramp", "start": 8, "end": 72, "increment": 8, "over_samples": 32, "remainder": "drop"},
         "batch.end",
         NEEDED,
     ),
@@ -157,6 +157,40 @@ def test_any_step_can_be_made_of_what_there_is_under_partial(batch: dict[str, An
 )
 def test_a_plan_that_can_just_be_filled_is_accepted(batch: dict[str, Any]) -> None:
     RunSpec.model_validate(with_batch(batch))
+
+
+@pytest.mark.parametrize(
+    "batch",
+    [
+        {
+            "type": "explicit",
+            "table": [{"from_step": 0, "global_batch_size": 8}, {"from_step": 900, "global_batch_size": 500}],
+        },
+        {"type": "explicit", "sizes": [8] * 50 + [500]},
+        {"type": "ramp", "start": 8, "end": 808, "increment": 8, "over_samples": 10**6},
+        # The last iteration cannot fill it, but has trained.
+        {"type": "explicit", "sizes": [8] * 10 + [500]},
+    ],
+)
+def test_a_size_that_a_run_never_comes_to_does_no_harm(batch: dict[str, Any]) -> None:
+    short = blocks(data={"rollout_batch_size": 31}, rollout={"group_size": 1}, filter={"zero_variance": "include"})
+    spec = short | {"batch": batch | {"remainder": "drop"}}
+    RunSpec.model_validate(spec | {"iterations": 4})
+    if batch["type"] == "explicit" and "sizes" in batch:
+        assert fields_of(spec | {"iterations": 50}) == ("batch.sizes", *NEEDED)
+
+
+def test_a_size_within_reach_that_no_iteration_fills_is_refused_after_any_number_of_steps() -> None:
+    batch = {"type": "explicit", "sizes": [8] * 999 + [65], "remainder": "drop"}
+    RunSpec.model_validate(with_batch(batch) | {"iterations": 125})
+    assert fields_of(with_batch(batch) | {"iterations": 126}) == ("batch.sizes", *NEEDED)
+
+
+@pytest.mark.parametrize("iterations", [2**53 // 64, 10**30])
+def test_more_rollouts_than_can_be_counted_are_refused(iterations: int) -> None:
+    batch = {"type": "explicit", "sizes": [8] * 30_000 + [65], "remainder": "drop"}
+    assert fields_of(with_batch(batch) | {"iterations": iterations}) == ("iterations", *NEEDED)
+    RunSpec.model_validate(with_batch(batch) | {"iterations": 2**53 // 64 - 1})
 
 
 def test_a_packer_has_nothing_to_do_where_micro_batches_are_cut_by_count() -> None:

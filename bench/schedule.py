@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from rich.console import Console
@@ -15,8 +15,8 @@ from bench.reference_packers import arrival_first_fit, karmarkar_karp
 from bench.scheduled import (
     COST_MODEL,
     TOKEN_CAP,
-    allowed_micro_batches,
     judge,
+    num_first_fit_decreasing,
     schedule_of,
     shapes_of,
 )
@@ -34,14 +34,19 @@ GROWTH_DP = 8
 PEER_SIZE, PEER_DP = 1_024, 8
 SMALL_STEPS = ((64, 8), (128, 8), (256, 8), (256, 32), (512, 64), (1_024, 64))
 NUM_SMALL_STEPS = 12
+FEW_LENGTHS = ((500, 501, 1000, 1001), (950, 951), (90, 100), tuple(range(18, 30)))
+FEW_LENGTHS_SIZES = ((8_192, 64), (8_192, 256), (8_192, 1_000), (65_536, 8_000))
 # What the house wants of the heaviest rank wherever the bound allows it.
 WANTED_MAX_OVER_MEAN = 1.002
 
 
 def times_and_loads() -> Table:
-    """The budgets of the house, for each kind of lengths, without and with a pipeline."""
+    """The budgets of the house, for each kind of lengths, without and with a pipeline.
+
+    A pipeline needs as many micro-batches on every rank, and so a few more than first-fit decreasing (FFD).
+    """
     table = Table(title=f"build_dp_schedule, cap {TOKEN_CAP:,}, best of {NUM_REPEATS}")
-    for name in ("lengths", "pp", "samples", "dp", "ms", "of budget", "certificate ms", "micro-batches", "allowed"):
+    for name in ("lengths", "pp", "samples", "dp", "ms", "of budget", "certificate ms", "micro-batches", "FFD"):
         table.add_column(name, justify="right")
     for name in ("max / mean", "bound / mean"):
         table.add_column(name, justify="right")
@@ -72,9 +77,36 @@ def _budget_row(distribution: str, num_samples: int, budget_s: float, geometry: 
         f"{seconds / budget_s:.2f}",
         f"{certificate_s * 1e3:.1f}",
         f"{judged.num_micro_batches:,}",
-        f"{allowed_micro_batches(lengths, geometry.dp_size):,}",
+        f"{num_first_fit_decreasing(lengths):,}",
         f"{judged.max_over_mean:.5f}",
         f"{bound_over_mean:.5f}",
+    ]
+
+
+def few_lengths() -> Table:
+    """Samples of few lengths, where most exchanges between ranks change nothing, on many ranks."""
+    table = Table(title=f"Few lengths, cap {TOKEN_CAP:,}, best of {NUM_REPEATS}")
+    for name in ("lengths", "samples", "dp", "ms", "micro-batches", "FFD", "max / mean", "bound / mean"):
+        table.add_column(name, justify="right")
+    for values in FEW_LENGTHS:
+        for num_samples, dp_size in FEW_LENGTHS_SIZES:
+            table.add_row(" ".join(map(str, values)), *_few_lengths_row(values, num_samples, dp_size))
+    return table
+
+
+def _few_lengths_row(values: Sequence[int], num_samples: int, dp_size: int) -> list[str]:
+    lengths = np.random.default_rng(0).choice(values, num_samples).tolist()
+    samples, cost = shapes_of(lengths), COST_MODEL.costs(lengths)
+    seconds, schedule = best_s(lambda: schedule_of(samples, StepGeometry(dp_size=dp_size, token_cap=TOKEN_CAP)))
+    judged = judge(schedule.step(0).micro_batches, lengths)
+    return [
+        f"{num_samples:,}",
+        f"{dp_size:,}",
+        f"{seconds * 1e3:.1f}",
+        f"{judged.num_micro_batches:,}",
+        f"{num_first_fit_decreasing(lengths):,}",
+        f"{judged.max_over_mean:.5f}",
+        f"{makespan_bound(cost, dp_size) * dp_size / cost.sum():.5f}",
     ]
 
 
@@ -105,6 +137,8 @@ def small_steps() -> Table:
         "samples",
         "dp",
         "ms",
+        "micro-batches",
+        "FFD",
         "mean",
         "mean bound",
         "worst",
@@ -119,13 +153,16 @@ def small_steps() -> Table:
 
 def _small_row(distribution: str, num_samples: int, dp_size: int) -> list[str]:
     geometry = StepGeometry(dp_size=dp_size, token_cap=TOKEN_CAP)
-    all_seconds, reached, bounds = [], [], []
+    all_seconds, reached, bounds, num_micro_batches, num_needed = [], [], [], 0, 0
     for seed in range(NUM_SMALL_STEPS):
         lengths = draw_lengths(distribution, num_samples, longest=TOKEN_CAP, seed=seed)
         samples, cost = shapes_of(lengths), COST_MODEL.costs(lengths)
         seconds, schedule = best_s(lambda samples=samples: schedule_of(samples, geometry), num_repeats=1)
         all_seconds.append(seconds)
-        reached.append(judge(schedule.step(0).micro_batches, lengths).max_over_mean)
+        judged = judge(schedule.step(0).micro_batches, lengths)
+        reached.append(judged.max_over_mean)
+        num_micro_batches += judged.num_micro_batches
+        num_needed += num_first_fit_decreasing(lengths)
         bounds.append(makespan_bound(cost, dp_size) * dp_size / cost.sum())
     possible = [own for own, bound in zip(reached, bounds, strict=True) if bound <= WANTED_MAX_OVER_MEAN]
     return [
@@ -133,6 +170,8 @@ def _small_row(distribution: str, num_samples: int, dp_size: int) -> list[str]:
         f"{num_samples:,}",
         str(dp_size),
         f"{np.mean(all_seconds) * 1e3:.1f}",
+        f"{num_micro_batches:,}",
+        f"{num_needed:,}",
         f"{np.mean(reached):.4f}",
         f"{np.mean(bounds):.4f}",
         f"{max(reached):.4f}",
@@ -154,7 +193,7 @@ def peers() -> Table:
 def _peer_rows(distribution: str) -> Iterator[list[str]]:
     lengths = draw_lengths(distribution, PEER_SIZE, longest=TOKEN_CAP)
     samples, geometry = shapes_of(lengths), StepGeometry(dp_size=PEER_DP, token_cap=TOKEN_CAP)
-    count = allowed_micro_batches(lengths, PEER_DP)
+    count = num_first_fit_decreasing(lengths)
     ours_s, schedule = best_s(lambda: schedule_of(samples, geometry))
     arrival_s, arrival = best_s(lambda: arrival_first_fit(lengths, TOKEN_CAP))
     differencing_s, differenced = best_s(lambda: karmarkar_karp(lengths, count), num_repeats=1)
@@ -181,7 +220,7 @@ def in_turn(bins: list[list[int]]) -> list[list[list[int]]]:
 
 def main() -> None:
     console = Console(width=160)
-    for part in (times_and_loads, growth, small_steps, peers, rows, pipelines):
+    for part in (times_and_loads, few_lengths, growth, small_steps, peers, rows, pipelines):
         console.print(part())
 
 

@@ -74,6 +74,6 @@ def judge(ranks: Sequence[Sequence[Sequence[int]]], lengths: Sequence[int]) -> J
     )
 
 
-def allowed_micro_batches(lengths: Sequence[int], dp_size: int) -> int:
-    """What first-fit decreasing needs, rounded up to equally many for every rank."""
-    return -(-len(first_fit_decreasing(lengths, TOKEN_CAP)) // dp_size) * dp_size
+def num_first_fit_decreasing(lengths: Sequence[int]) -> int:
+    """Micro-batches that first-fit decreasing needs."""
+    return len(first_fit_decreasing(lengths, TOKEN_CAP))

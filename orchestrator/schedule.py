@@ -39,9 +39,10 @@ def build_dp_schedule(
     steps: indices into `samples`, none empty, none twice (see `cut_into_steps`). A sample in no step is left out.
     constant_tokens: see `certify`.
 
-    Where the trainer skips a dummy at no cost, ranks may have different numbers of real micro-batches; otherwise
-    micro-batches are split, as far as their samples allow, until no dummy is needed. There are never more real ones
-    than the packer needs, rounded up to dp_size × count_multiple.
+    Where the trainer skips a dummy at no cost, ranks may have different numbers of real micro-batches; under a token
+    cap there are never more than the packer needs, or one a rank if it needs fewer. Otherwise micro-batches are split,
+    as far as their samples allow, until no dummy is needed: at most up to the next multiple of dp_size ×
+    count_multiple.
 
     Raises:
         ValueError: a step without samples, or a sample that is in the steps twice.

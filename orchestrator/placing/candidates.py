@@ -37,7 +37,8 @@ class PackedStep:
 
     @property
     def most_per_rank(self) -> int:
-        return self.count // self.geometry.dp_size
+        """Where all ranks have equally many, that many."""
+        return -(-self.count // self.geometry.dp_size)
 
 
 def packed_samples(sizes: Sequence[int], geometry: StepGeometry) -> list[list[int]]:

@@ -37,7 +37,7 @@ def place(lengths: Sequence[int], cost_model: CostModel, geometry: StepGeometry)
     """
     loads = _loads(lengths, cost_model, geometry)
     packed = packed_samples(loads.size.tolist(), geometry)
-    count = aligned_count(len(packed), dp_size=geometry.dp_size, count_multiple=geometry.count_multiple)
+    count = _most_micro_batches(len(packed), len(lengths), geometry)
     step = PackedStep(packed=packed, count=count, loads=loads, geometry=geometry)
     if geometry.balance is Balance.NONE:
         return deal_out(split(step), geometry.dp_size)
@@ -45,6 +45,16 @@ def place(lengths: Sequence[int], cost_model: CostModel, geometry: StepGeometry)
         ways = [way for way in (leveled(step), split(step)) if way is not None]
         return even_rows(ways, geometry.dp_size, loads, geometry.cap, moves_samples=step.moves_samples)
     return _balanced(step)
+
+
+def _most_micro_batches(num_packed: int, num_samples: int, geometry: StepGeometry) -> int:
+    """As many as packing needs under a token cap; more where a rank would otherwise have none, or a costly dummy.
+
+    Where samples are counted a micro-batch is as full as it may be, not as it should be: there, ranks come first.
+    """
+    if geometry.skips_dummies and geometry.token_cap is not None:
+        return max(num_packed, min(geometry.dp_size, num_samples))
+    return aligned_count(num_packed, dp_size=geometry.dp_size, count_multiple=geometry.count_multiple)
 
 
 def _loads(lengths: Sequence[int], cost_model: CostModel, geometry: StepGeometry) -> SampleLoads:

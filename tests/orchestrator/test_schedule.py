@@ -165,7 +165,22 @@ def test_ranks_are_balanced_to_the_bound_where_samples_are_many(balance: Balance
     step = one_step(lengths, balance=balance, dp_size=8, token_cap=16_384, pp=pp).step(0)
     measure = COST_MODEL.cost if balance is Balance.COST else float
     loads = [sum(measure(lengths[i]) for micro_batch in rank for i in micro_batch) for rank in step.micro_batches]
-    assert max(loads) <= 1.002 * sum(loads) / len(loads)
+    mean = sum(loads) / len(loads)
+    # Of 159 full micro-batches one rank has 19, which hold no more tokens than that: the others must hold the rest.
+    fullest = (sum(lengths) - 19 * 16_384) / 7 if (balance, pp) == (Balance.TOKENS, 1) else 0
+    assert max(loads) <= max(1.002 * mean, fullest + 1)
+
+
+@pytest.mark.parametrize(("num_samples", "dp_size"), [(10, 8), (100, 8), (300, 8), (1000, 64)])
+def test_where_dummies_are_skipped_there_are_no_more_micro_batches_than_packing_needs(
+    num_samples: int, dp_size: int
+) -> None:
+    random = Random(num_samples)
+    lengths = [min(16_384, max(1, int(random.lognormvariate(7.5, 0.8)))) for _ in range(num_samples)]
+    step = one_step(lengths, dp_size=dp_size, token_cap=16_384).step(0)
+    num_packed = len(first_fit_decreasing(lengths, 16_384))
+    # A rank without any would wait for the others; it is not what packing is for.
+    assert sum(map(bool, chain.from_iterable(step.micro_batches))) == max(num_packed, dp_size)
 
 
 def test_equal_samples_fill_every_fixed_step_to_its_size() -> None:

@@ -112,6 +112,12 @@ def check_figures(
     if (cap := geometry.micro_batch_token_cap) is not None:
         assert figures.num_over_cap == sum(length > cap for length in lengths)
         if geometry.packer == "first_fit_decreasing":
-            multiple = geometry.dp_size * geometry.count_multiple
-            allowed = -(-len(first_fit_decreasing(lengths, cap)) // multiple) * multiple
-            assert sum(map(bool, chain.from_iterable(step.micro_batches))) <= allowed
+            num_real = sum(map(bool, chain.from_iterable(step.micro_batches)))
+            assert num_real <= allowed_micro_batches(len(first_fit_decreasing(lengths, cap)), geometry)
+
+
+def allowed_micro_batches(num_packed: int, geometry: StepGeometry) -> int:
+    if geometry.skips_dummies:
+        return max(num_packed, geometry.dp_size)
+    multiple = geometry.dp_size * geometry.count_multiple
+    return -(-num_packed // multiple) * multiple

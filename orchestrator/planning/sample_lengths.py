@@ -15,6 +15,8 @@ from trainer.contracts.text_model import FieldError
 _GUESSED_SIGMA = 0.5
 _MOST_TOKENS = 2**40
 """A spec has no upper limit; sums of 64-bit lengths have."""
+_SUMMED_TOKENS = 256
+"""So many lengths are summed one by one; among longer ones rounding no longer moves the mean."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,22 +48,32 @@ class DeclaredLengths:
 
     @property
     def mean(self) -> float:
-        """E[min(X, longest)]: the mean of what is drawn."""
+        """Of what is drawn: whole tokens, from 1 to `longest`."""
         if self.sigma == 0:
-            return min(self.uncut_mean, self.longest)
-        to_cut = (math.log(self.longest) - self._log_mean) / self.sigma
-        return self.uncut_mean * _normal_cdf(to_cut - self.sigma) + self.longest * (1 - _normal_cdf(to_cut))
+            return float(min(max(round(self.uncut_mean), 1), self.longest))
+        # A mean of whole numbers from 1 on is 1 + Σ P(at least k + 1); k + 1 is what k + ½ and more are rounded to.
+        last = min(_SUMMED_TOKENS, self.longest)
+        summed = 1 + math.fsum(self._frac_above(k + 0.5) for k in range(1, last))
+        return summed + self._mean_below(self.longest) - self._mean_below(last)
 
     @property
     def frac_cut(self) -> float:
         """Share of the draws that are longer."""
         if self.sigma == 0:
             return float(self.uncut_mean > self.longest)
-        return 1 - _normal_cdf((math.log(self.longest) - self._log_mean) / self.sigma)
+        return self._frac_above(self.longest)
 
     def draw(self, count: int, random: np.random.Generator) -> npt.NDArray[np.int64]:
         drawn = random.lognormal(self._log_mean, self.sigma, size=count)
         return np.clip(np.rint(drawn), 1, self.longest).astype(np.int64)
+
+    def _frac_above(self, tokens: float) -> float:
+        return 1 - _normal_cdf((math.log(tokens) - self._log_mean) / self.sigma)
+
+    def _mean_below(self, longest: int) -> float:
+        """E[min(X, longest)] of the lengths before they are rounded: the integral of `_frac_above` from 0 on."""
+        to_cut = (math.log(longest) - self._log_mean) / self.sigma
+        return self.uncut_mean * _normal_cdf(to_cut - self.sigma) + longest * (1 - _normal_cdf(to_cut))
 
     @property
     def _log_mean(self) -> float:

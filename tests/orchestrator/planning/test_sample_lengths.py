@@ -19,8 +19,26 @@ def test_a_declared_mean_is_that_of_what_is_drawn(mean: float, sigma: float, lon
     assert tokens.min() >= 1
     assert tokens.max() <= longest
     told = sample_lengths(asked, longest=longest, run_lengths=None).mean
-    # Whole tokens of at least one: short samples come out up to a token longer.
-    assert told - 0.1 * told - 0.5 <= tokens.mean() <= 1.1 * told + 1
+    assert tokens.mean() == pytest.approx(told, rel=0.1, abs=0.5)
+
+
+@pytest.mark.parametrize(
+    ("mean", "sigma", "longest"),
+    [
+        (1, 0.8, 1000),
+        (1, 2, 72),
+        (2.4, 0.1, 9),
+        (2.5, 0.0, 9),
+        (50, 5, 100),
+        (300, 0.5, 400),
+        (60, 0.5, 1),
+        (900, 1, 256),
+    ],
+)
+def test_the_mean_knows_that_tokens_are_whole_and_at_least_one(mean: float, sigma: float, longest: int) -> None:
+    asked = LognormalLengths(type="lognormal", mean=mean, sigma=sigma)
+    told = sample_lengths(asked, longest=longest, run_lengths=None).mean
+    assert told == pytest.approx(drawn(asked, longest, count=1_000_000).mean(), rel=0.003)
 
 
 def test_without_a_word_on_lengths_half_of_the_longest_is_guessed() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from orchestrator.batch_controller import ControllerState, decide, initial_state
 from orchestrator.contracts.batch_spec import AdaptiveBatchSpec
 from orchestrator.contracts.messages import BatchDecision
-from orchestrator.noise_scale import estimate_noise, noise_metrics
+from orchestrator.noise_scale import estimate_noise, lacks_gradient, noise_metrics
 from orchestrator.step_message import TrainedStep
 from trainer.contracts.metric import Metric
 
@@ -34,5 +34,11 @@ class AdaptiveSize:
     def observe(self, trained: TrainedStep) -> tuple[BatchDecision, dict[str, Metric]]:
         """Take a step into account; returns what was decided and `noise/…`, both for the step's record."""
         estimate = estimate_noise(trained.record.noise, trained.schedule)
-        self._state, decision = decide(self._spec, self._state, estimate=estimate, num_rollouts=trained.num_rollouts)
+        self._state, decision = decide(
+            self._spec,
+            self._state,
+            estimate=estimate,
+            num_rollouts=trained.num_rollouts,
+            has_gradient=not lacks_gradient(trained.record.noise),
+        )
         return decision, noise_metrics(estimate, self._state.noise)

@@ -35,12 +35,18 @@ def initial_state(spec: AdaptiveBatchSpec) -> ControllerState:
 
 
 def decide(
-    spec: AdaptiveBatchSpec, state: ControllerState, *, estimate: NoiseEstimate | None, num_rollouts: int
+    spec: AdaptiveBatchSpec,
+    state: ControllerState,
+    *,
+    estimate: NoiseEstimate | None,
+    num_rollouts: int,
+    has_gradient: bool = True,
 ) -> tuple[ControllerState, BatchDecision]:
     """Take one trained or skipped step into account, and say what size the next cut shall have.
 
     estimate: of that step; None where it gave none.
     num_rollouts: rollouts of that step.
+    has_gradient: False where it was measured and is 0 on every rank; there is no estimate then.
 
     A noise scale of 96 samples, in steps whose rollouts give 2 effective samples each, with `multiplier` 1 proposes 48
     rollouts. It becomes the size when it lies further from it than `hysteresis`, to the same side, for `patience`
@@ -60,7 +66,11 @@ def decide(
         proposed_size=proposal,
         size_before=state.size,
         size_after=after.size,
-        reason=_reason(spec, measured, proposal=proposal, reference=reference, estimate=estimate, is_due=is_due),
+        reason=(
+            _reason(spec, measured, proposal=proposal, reference=reference, is_due=is_due)
+            if estimate is not None
+            else _why_no_estimate(has_gradient)
+        ),
     )
     return after, decision
 
@@ -95,21 +105,22 @@ def _streak(spec: AdaptiveBatchSpec, streak: int, proposal: int | None, size: in
     return max(streak, 0) + 1 if proposal > size else min(streak, 0) - 1
 
 
+def _why_no_estimate(has_gradient: bool) -> str:
+    if not has_gradient:
+        return (
+            "The size stays: this step gave no estimate, because it had no gradient: it is 0 on every rank, as where all "
+            "rewards of each group are equal."
+        )
+    return (
+        "The size stays: this step gave no estimate, because it was skipped, a gradient was not finite, or fewer than "
+        "two data-parallel ranks had loss tokens."
+    )
+
+
 def _reason(
-    spec: AdaptiveBatchSpec,
-    state: ControllerState,
-    *,
-    proposal: int | None,
-    reference: int,
-    estimate: NoiseEstimate | None,
-    is_due: bool,
+    spec: AdaptiveBatchSpec, state: ControllerState, *, proposal: int | None, reference: int, is_due: bool
 ) -> str:
     """One sentence: what was measured, and what follows."""
-    if estimate is None:
-        return (
-            "The size stays: this step gave no estimate, because it was skipped, a gradient was not finite, or fewer "
-            "than two data-parallel ranks had loss tokens."
-        )
     if state.noise.num_steps <= spec.warmup_steps:
         return f"The size stays: {state.noise.num_steps} of warmup_steps={spec.warmup_steps} are measured."
     if proposal is None:

@@ -51,9 +51,10 @@ def estimate_noise(noise: GradientNoise | None, schedule: StepSchedule) -> Noise
     which μ drops out of the difference altogether, and which therefore cannot make tr(Σ) negative. That the rollouts
     of one prompt are not quite independent is neglected, as in the paper.
 
-    Returns None where there is nothing to compare: not measured, fewer than two ranks with signal, a value not finite.
+    Returns None where there is nothing to compare: not measured, fewer than two ranks with signal, a value not finite,
+    or no gradient at all, of which neither noise nor a mean is known.
     """
-    if noise is None:
+    if noise is None or lacks_gradient(noise):
         return None
     ranks = [share for share in _rank_shares(noise, schedule) if share.weight > 0.0]
     values = [noise.sq_norm, *(rank.sq_norm for rank in ranks)]
@@ -71,6 +72,11 @@ def estimate_noise(noise: GradientNoise | None, schedule: StepSchedule) -> Noise
         grad_sq=noise.sq_norm / total**2 - trace * inverse_total,
         num_effective=1.0 / inverse_total,
     )
+
+
+def lacks_gradient(noise: GradientNoise | None) -> bool:
+    """Whether every rank measured a gradient of exactly 0, as where all rewards of each group are equal."""
+    return noise is not None and not any(noise.rank_sq_norms)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -109,6 +109,15 @@ def test_step_without_estimate_neither_counts_nor_ends_the_row():
     assert state.noise.num_steps == 2
 
 
+def test_step_without_gradient_uses_up_no_warm_up_and_is_told_as_such():
+    spec = adaptive_spec(warmup_steps=2)
+    before = initial_state(spec)
+    after, decision = decide(spec, before, estimate=None, num_rollouts=32, has_gradient=False)
+    assert after == before
+    assert "no gradient" in decision.reason
+    assert "noise hides" not in decision.reason
+
+
 def test_hidden_gradient_keeps_the_size():
     hidden = NoiseEstimate(trace=5.0, grad_sq=-1.0, num_effective=32)
     _, [decision] = run(adaptive_spec(), hidden)

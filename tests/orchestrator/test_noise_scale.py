@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.noise_scale import NoiseEstimate, SmoothedNoise, estimate_noise, noise_metrics
+from orchestrator.noise_scale import NoiseEstimate, SmoothedNoise, estimate_noise, lacks_gradient, noise_metrics
 from trainer.contracts.certificate import Certificate, LossAggregation
 from trainer.contracts.metric import Reduction
 from trainer.contracts.policy_trainer import GradientNoise
@@ -154,11 +154,19 @@ def test_ranks_that_agree_have_no_noise():
         (GradientNoise(rank_sq_norms=(1.0, math.nan), sq_norm=1.0), ([1], [1])),
         (GradientNoise(rank_sq_norms=(1.0, 1.0), sq_norm=math.inf), ([1], [1])),
         (GradientNoise(rank_sq_norms=(0.0, 0.0), sq_norm=0.0), ([0], [0])),
+        (GradientNoise(rank_sq_norms=(0.0, 0.0), sq_norm=0.0), ([1, 1], [1, 1])),
     ],
-    ids=["unmeasured", "one rank", "empty rank", "masked rank", "nan", "infinite", "all masked"],
+    ids=["unmeasured", "one rank", "empty rank", "masked rank", "nan", "infinite", "all masked", "no gradient"],
 )
 def test_step_with_nothing_to_compare_gives_no_estimate(noise, ranks):
     assert estimate_noise(noise, step_schedule(*ranks)) is None
+
+
+def test_no_gradient_is_told_from_one_that_was_not_measured_or_is_small():
+    assert lacks_gradient(GradientNoise(rank_sq_norms=(0.0, 0.0), sq_norm=0.0))
+    assert not lacks_gradient(None)
+    assert not lacks_gradient(GradientNoise(rank_sq_norms=(0.0, 1e-30), sq_norm=1e-30))
+    assert not lacks_gradient(GradientNoise(rank_sq_norms=(math.nan, 0.0), sq_norm=math.nan))
 
 
 def test_rank_without_samples_does_not_change_the_estimate():

@@ -25,6 +25,9 @@ class Database:
             self.read_engine, self.write_engine = _sqlite_engines(self.url.render_as_string())
         else:
             raise ValueError(f"database_url begins with {self.url.drivername!r}; use sqlite:/// or postgresql://")
+        self._is_closed = False
+        for engine in (self.read_engine, self.write_engine):
+            event.listen(engine, "checkin", self._on_checkin)
 
     @property
     def is_sqlite(self) -> bool:
@@ -37,8 +40,15 @@ class Database:
             yield connection
 
     def close(self) -> None:
+        """Close every connection; one that is still in use, by a request that is being given up, when it comes back."""
+        self._is_closed = True
         self.read_engine.dispose()
         self.write_engine.dispose()
+
+    def _on_checkin(self, connection: Any, _record: Any) -> None:
+        # A pool that was disposed of takes late connections in and leaves them open.
+        if self._is_closed and connection is not None:
+            connection.close()
 
 
 def raw_rows(connection: Connection, statement: Executable) -> Sequence[tuple[Any, ...]]:

@@ -108,8 +108,8 @@ def _streak(spec: AdaptiveBatchSpec, streak: int, proposal: int | None, size: in
 def _why_no_estimate(has_gradient: bool) -> str:
     if not has_gradient:
         return (
-            "The size stays: this step gave no estimate, because it had no gradient: it is 0 on every rank, as where all "
-            "rewards of each group are equal."
+            "The size stays: this step gave no estimate, because it had no gradient: it is 0 on every rank, as where "
+            "all rewards of each group are equal."
         )
     return (
         "The size stays: this step gave no estimate, because it was skipped, a gradient was not finite, or fewer than "

@@ -9,11 +9,10 @@ from fractions import Fraction
 from typing import overload
 
 from orchestrator.contracts.batch_spec import BatchSpec
-from orchestrator.size_plan import PlannedIteration, planned_sizes
+from orchestrator.size_plan import MAX_COUNTED_STEPS, PlannedIteration, planned_sizes
 
-_MAX_COUNTED_STEPS = 100_000
-"""So many steps are counted one by one; what follows them goes on like the last ones."""
-_MAX_ITERATIONS = 2**53
+_MAX_RECENT_ITERATIONS = 1000
+"""What follows the steps that are counted one by one goes on like so many iterations before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +44,7 @@ class KeptRollouts(Sequence[int]):
     """
 
     def __init__(self, *, iterations: int, num_groups: int, group_size: int, kept_frac: float) -> None:
-        self._iterations = min(iterations, _MAX_ITERATIONS)
+        self._iterations = iterations
         self._group_size = group_size
         # A share is written in decimals: as a fraction of them, 0.3 of 10 groups are 3 and not 2.
         self._groups_kept = num_groups * Fraction(kept_frac).limit_denominator(1_000_000)
@@ -80,7 +79,7 @@ def run_sizes(batch: BatchSpec, kept: KeptRollouts, *, tokens_per_rollout: float
     """
     steps: list[StepSize] = []
     num_steps = num_dropped = num_iterations = 0
-    recent: deque[PlannedIteration] = deque(maxlen=1000)
+    recent: deque[PlannedIteration] = deque(maxlen=_MAX_RECENT_ITERATIONS)
     for planned in planned_sizes(batch, kept_per_iteration=kept, tokens_per_rollout=tokens_per_rollout):
         room = max_steps - len(steps)
         steps += [StepSize(iteration=planned.iteration, num_rollouts=size) for size in planned.step_sizes[:room]]
@@ -88,11 +87,14 @@ def run_sizes(batch: BatchSpec, kept: KeptRollouts, *, tokens_per_rollout: float
         num_dropped += planned.num_dropped
         num_iterations += 1
         recent.append(planned)
-        if num_steps >= _MAX_COUNTED_STEPS or num_iterations >= _MAX_COUNTED_STEPS:
+        if num_steps >= MAX_COUNTED_STEPS or num_iterations >= MAX_COUNTED_STEPS:
             break
     left = len(kept) - num_iterations
     num_steps += left * sum(len(planned.step_sizes) for planned in recent) // len(recent)
     num_dropped += left * sum(planned.num_dropped for planned in recent) // len(recent)
+    # What goes on is rounded, and a step has at least one rollout: no more than the filter leaves.
+    num_dropped = min(num_dropped, kept.total)
+    num_steps = min(num_steps, kept.total - num_dropped)
     return RunSizes(
         steps=tuple(steps),
         num_steps=num_steps,

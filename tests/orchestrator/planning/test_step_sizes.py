@@ -1,3 +1,4 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -38,6 +39,15 @@ def test_a_run_without_end_is_counted_by_its_last_steps() -> None:
     assert not sizes.counted
     assert sizes.num_steps == 2 * 10**12
     assert sizes.num_rollouts == 32 * 10**12
+
+
+@pytest.mark.parametrize("remainder", Remainder)
+@pytest.mark.parametrize("kept_frac", [1.0, 0.29, 1e-6])
+def test_what_goes_on_stays_within_what_can_be_counted(remainder: Remainder, kept_frac: float) -> None:
+    rollouts = kept((2**53 - 1) // 32, kept_frac=kept_frac)
+    sizes = run_sizes(fixed(1, remainder), rollouts, tokens_per_rollout=1, max_steps=100)
+    assert 0 <= sizes.num_steps <= sizes.num_rollouts <= rollouts.total < 2**53
+    assert sizes.num_rollouts + sizes.num_dropped == rollouts.total
 
 
 def test_a_ramp_goes_on_through_the_run() -> None:

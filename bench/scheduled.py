@@ -9,7 +9,8 @@ from orchestrator.cost_model import CostModel
 from orchestrator.geometry import StepGeometry
 from orchestrator.placing.packing import first_fit_decreasing
 from orchestrator.sample_shape import SampleShape
-from orchestrator.schedule import StepFigures, build_dp_schedule, step_figures
+from orchestrator.schedule import build_dp_schedule
+from orchestrator.step_figures import StepFigures, step_figures
 from trainer.contracts.certificate import LossAggregation
 from trainer.contracts.schedule import DpSchedule
 

@@ -19,7 +19,7 @@ from orchestrator.contracts.messages import (
 from orchestrator.contracts.rollout_spec import ZeroVariancePolicy
 from orchestrator.geometry import StepGeometry
 from orchestrator.rollout_counts import NO_ROLLOUTS, RolloutCounts
-from orchestrator.schedule import StepFigures, idle_frac
+from orchestrator.step_figures import StepFigures, idle_frac
 from orchestrator.train_items import TrainItem, num_rollouts
 from trainer.contracts.metric import Metric, mean
 from trainer.contracts.optimizer_spec import LrUnit

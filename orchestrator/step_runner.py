@@ -25,8 +25,9 @@ from orchestrator.cost_model import CostModel
 from orchestrator.geometry import StepGeometry
 from orchestrator.rollout_counts import NO_ROLLOUTS, RolloutCounts
 from orchestrator.sample_shape import SampleShape
-from orchestrator.schedule import build_dp_schedule, step_figures
+from orchestrator.schedule import build_dp_schedule
 from orchestrator.skipped_steps import SkippedSteps
+from orchestrator.step_figures import step_figures
 from orchestrator.step_message import TrainedStep, step_message
 from orchestrator.stopwatch import Stopwatch
 from orchestrator.train_items import TrainItem, scoring_samples, train_samples, with_log_probs

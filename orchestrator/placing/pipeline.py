@@ -89,6 +89,9 @@ def _work_of(stage: int, num_microbatches: int, pp: int, vpp: int) -> list[_Pass
         _Pass(micro_batch, chunk, is_forward=True) for group in groups for chunk in range(vpp) for micro_batch in group
     ]
     backwards = [_Pass(micro_batch, vpp - 1 - chunk, is_forward=False) for micro_batch, chunk, _ in forwards]
+    # The first backward pass begins at the last stage, in the last part of the model, after a group of pp forwards in
+    # each part before it. The way there and back leads through pp - stage - 1 stages twice: interleaved, all of it is
+    # filled with forwards; without, only the way there, which keeps the activations of fewer micro-batches.
     alone = pp - stage - 1 if vpp == 1 else (pp - stage - 1) * 2 + (vpp - 1) * pp
     alone = min(alone, len(forwards))
     in_turn = chain.from_iterable(zip(forwards[alone:], backwards, strict=False))

@@ -12,8 +12,9 @@ from orchestrator.cost_model import CostModel
 from orchestrator.geometry import StepGeometry
 from orchestrator.planning.sample_lengths import SampleLengths
 from orchestrator.sample_shape import SampleShape
-from orchestrator.schedule import build_dp_schedule, step_figures
+from orchestrator.schedule import build_dp_schedule
 from orchestrator.seeds import derive_seed
+from orchestrator.step_figures import step_figures
 from trainer.contracts.certificate import LossAggregation
 from trainer.contracts.parallelism_spec import ParallelismSpec
 

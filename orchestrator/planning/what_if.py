@@ -13,7 +13,8 @@ from orchestrator.cost_model import CostModel
 from orchestrator.geometry import StepGeometry
 from orchestrator.planning.effort import MAX_PIPELINE_PASSES, pipeline_passes
 from orchestrator.planning.recovered_cost import recovered_cost_model
-from orchestrator.schedule import StepFigures, step_figures, step_micro_batches
+from orchestrator.schedule import step_micro_batches
+from orchestrator.step_figures import StepFigures, step_figures
 from trainer.contracts.certificate import Certificate
 from trainer.contracts.schedule import StepSchedule
 from trainer.contracts.text_model import FieldError

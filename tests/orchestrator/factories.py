@@ -18,7 +18,9 @@ from orchestrator.contracts.schedule_spec import Balance, Barrier, Packer
 from orchestrator.cost_model import CostModel
 from orchestrator.geometry import StepGeometry
 from orchestrator.sample_shape import SampleShape
+from orchestrator.schedule import build_dp_schedule
 from trainer.contracts.certificate import LossAggregation
+from trainer.contracts.schedule import DpSchedule
 
 CASES = Path(__file__).parents[1] / "cases"
 COST_MODEL = CostModel(linear=1.0, quadratic=0.01)
@@ -139,6 +141,17 @@ def step_geometry(**changes: Any) -> StepGeometry:
     """One rank with a cap of 10 tokens, unless told otherwise."""
     cap = {} if "micro_batch_size" in changes else {"token_cap": 10}
     return StepGeometry(**({"dp_size": 1} | cap | changes))
+
+
+def scheduled(lengths: Sequence[int], geometry: StepGeometry, cost_model: CostModel = COST_MODEL) -> DpSchedule:
+    """The schedule of one step of samples of these lengths."""
+    return build_dp_schedule(
+        sample_shapes(lengths),
+        [range(len(lengths))],
+        geometry=geometry,
+        cost_model=cost_model,
+        loss_aggregation=LossAggregation.ROLLOUT_MEAN,
+    )
 
 
 @st.composite

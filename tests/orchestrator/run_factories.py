@@ -7,7 +7,8 @@ from typing import Any
 
 from orchestrator.contracts.messages import EventMessage, Phase, StateReport, StepMessage
 from orchestrator.contracts.run_spec import RunSpec
-from orchestrator.schedule import build_dp_schedule, step_figures
+from orchestrator.schedule import build_dp_schedule
+from orchestrator.step_figures import step_figures
 from orchestrator.step_message import TrainedStep, step_message
 from orchestrator.train_items import TrainItem, supervised_item
 from tests.orchestrator.factories import COST_MODEL, step_geometry

@@ -25,7 +25,8 @@ from orchestrator.contracts.messages import (
 )
 from orchestrator.geometry import StepGeometry
 from orchestrator.sample_shape import SampleShape
-from orchestrator.schedule import build_dp_schedule, step_figures
+from orchestrator.schedule import build_dp_schedule
+from orchestrator.step_figures import step_figures
 from tests.orchestrator.factories import COST_MODEL, geometries, sample_shapes, shapes_of_an_iteration, step_geometry
 from tests.orchestrator.run_factories import run_spec
 from trainer.contracts.certificate import LossAggregation

@@ -15,7 +15,8 @@ from orchestrator.cost_model import CostModel
 from orchestrator.geometry import StepGeometry
 from orchestrator.placing.packing import first_fit, first_fit_decreasing
 from orchestrator.sample_shape import SampleShape
-from orchestrator.schedule import build_dp_schedule, idle_frac, step_figures
+from orchestrator.schedule import build_dp_schedule
+from orchestrator.step_figures import step_figures
 from tests.orchestrator.factories import (
     COST_MODEL,
     aggregations,
@@ -23,6 +24,7 @@ from tests.orchestrator.factories import (
     cost_models,
     geometries,
     sample_shapes,
+    scheduled,
     shapes_of_an_iteration,
     step_geometry,
 )
@@ -32,16 +34,6 @@ from trainer.contracts.schedule import DpSchedule
 
 def one_step(lengths: Sequence[int], **changes: Any) -> DpSchedule:
     return scheduled(lengths, step_geometry(**changes))
-
-
-def scheduled(lengths: Sequence[int], geometry: StepGeometry, cost_model: CostModel = COST_MODEL) -> DpSchedule:
-    return build_dp_schedule(
-        sample_shapes(lengths),
-        [range(len(lengths))],
-        geometry=geometry,
-        cost_model=cost_model,
-        loss_aggregation=LossAggregation.ROLLOUT_MEAN,
-    )
 
 
 def real_micro_batches(schedule: DpSchedule) -> int:
@@ -337,30 +329,3 @@ def test_impossible_steps_are_refused() -> None:
         build_dp_schedule(samples, [[0], []], **arguments)
     with pytest.raises(ValueError, match="twice"):
         build_dp_schedule(samples, [[0, 1], [1]], **arguments)
-
-
-def test_figures_tell_costs_idle_and_dummies() -> None:
-    lengths = [6, 3, 3, 3]
-    geometry = step_geometry(dp_size=2, token_cap=3, balance=Balance.TOKENS)
-    step = scheduled(lengths, geometry).step(0)
-    figures = step_figures(step, lengths=lengths, geometry=geometry, cost_model=COST_MODEL)
-    assert figures.sample_cost == tuple(map(COST_MODEL.cost, lengths))
-    ranks = [sum(rank) for rank in figures.predicted_cost]
-    assert figures.predicted_idle_frac == pytest.approx(idle_frac(ranks))
-    assert figures.num_over_cap == 1
-    assert figures.num_dummies == sum(cost == 0 for rank in figures.predicted_cost for cost in rank)
-
-
-def test_a_dummy_that_runs_costs_as_much_as_one_token_and_counts_as_idle() -> None:
-    geometry = step_geometry(dp_size=2, pp=2)
-    running = step_figures(scheduled([5], geometry).step(0), lengths=[5], geometry=geometry, cost_model=COST_MODEL)
-    assert sorted(running.predicted_cost) == [(COST_MODEL.cost(1),), (COST_MODEL.cost(5),)]
-    # One of two stages of one of two ranks works at a time.
-    assert running.predicted_idle_frac == running.idle_bound_frac == 0.75
-
-
-@pytest.mark.parametrize(
-    ("busy", "idle"), [([9, 6, 3], 1 / 3), ([2.0, 2.0], 0), ([0.0, 0.0], 0), ([5], 0), ([4, 0], 0.5)]
-)
-def test_idle_is_the_share_of_waiting_until_the_last_rank_is_done(busy: list[float], idle: float) -> None:
-    assert idle_frac(busy) == pytest.approx(idle)

@@ -6,18 +6,21 @@ from itertools import chain
 from random import Random
 from typing import Any
 
+import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.batch_policy import StepCut, cut_into_steps
 from orchestrator.batch_size import BatchPosition
-from orchestrator.contracts.batch_spec import BatchSpec, Remainder
+from orchestrator.contracts.batch_spec import AdaptiveBatchSpec, BatchSpec, Remainder
 from orchestrator.cost_model import CostModel
 from orchestrator.geometry import StepGeometry
 from orchestrator.loss_weights import certify
+from orchestrator.placing.makespan import step_makespan_bound
 from orchestrator.placing.packing import first_fit_decreasing
 from orchestrator.sample_shape import SampleShape
-from orchestrator.schedule import build_dp_schedule, step_figures
+from orchestrator.schedule import build_dp_schedule
+from orchestrator.step_figures import step_figures
 from tests.orchestrator.factories import aggregations, batch_policies, cost_models, geometries, many_shapes
 from trainer.contracts.certificate import LossAggregation
 from trainer.contracts.schedule import DpSchedule, dp_schedule_problems
@@ -30,6 +33,7 @@ NUM_EXAMPLES = 2000
     samples=many_shapes(),
     batch=batch_policies(),
     is_last_iteration=st.booleans(),
+    decided_size=st.none() | st.integers(1, 64),
     geometry=geometries(),
     cost_model=cost_models(),
     aggregation=aggregations(),
@@ -39,12 +43,19 @@ def test_every_invariant_holds(
     samples: list[SampleShape],
     batch: BatchSpec,
     is_last_iteration: bool,
+    decided_size: int | None,
     geometry: StepGeometry,
     cost_model: CostModel,
     aggregation: dict[str, Any],
     seed: int,
 ) -> None:
-    cut = cut_into_steps(samples, batch, position=BatchPosition(), is_last_iteration=is_last_iteration)
+    cut = cut_into_steps(
+        samples,
+        batch,
+        position=BatchPosition(),
+        is_last_iteration=is_last_iteration,
+        decided_size=decided_size if isinstance(batch, AdaptiveBatchSpec) else None,
+    )
     check_cut(cut, samples, batch, is_last_iteration=is_last_iteration)
     kept = sorted(chain.from_iterable(cut.steps))
     number = {sample: k for k, sample in enumerate(kept)}
@@ -108,6 +119,14 @@ def check_figures(
     lengths, step = [sample.num_tokens for sample in members], schedule.step(k)
     figures = step_figures(step, lengths=lengths, geometry=geometry, cost_model=cost_model)
     assert 0 <= figures.idle_bound_frac <= figures.predicted_idle_frac < 1
+    # The figures clip their bound at what was reached; here it is not clipped.
+    bound = step_makespan_bound(
+        np.array(figures.predicted_cost),
+        np.array(figures.sample_cost),
+        geometry,
+        overhead=cost_model.per_context_parallel_rank(geometry.cp).overhead,
+    )
+    assert bound <= figures.makespan * (1 + 1e-9)
     assert figures.num_dummies == step.num_dummies
     if (cap := geometry.micro_batch_token_cap) is not None:
         assert figures.num_over_cap == sum(length > cap for length in lengths)

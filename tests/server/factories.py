@@ -17,7 +17,8 @@ from orchestrator.contracts.schedule_spec import Balance
 from orchestrator.cost_model import CostModel
 from orchestrator.geometry import StepGeometry
 from orchestrator.sample_shape import SampleShape
-from orchestrator.schedule import build_dp_schedule, step_figures
+from orchestrator.schedule import build_dp_schedule
+from orchestrator.step_figures import step_figures
 from trainer.contracts.certificate import LossAggregation
 from trainer.contracts.metric import Reduction
 from trainer.contracts.optimizer_spec import LrUnit

@@ -13,7 +13,8 @@ from orchestrator.cost_model import CostModel
 from orchestrator.geometry import StepGeometry
 from orchestrator.planning.plan import plan_run
 from orchestrator.sample_shape import SampleShape
-from orchestrator.schedule import build_dp_schedule, step_figures
+from orchestrator.schedule import build_dp_schedule
+from orchestrator.step_figures import step_figures
 from tests.orchestrator.factories import COST_MODEL, aggregations, cost_models, geometries, shapes_of_an_iteration
 from tests.orchestrator.run_factories import run_spec
 from trainer.contracts.certificate import LossAggregation

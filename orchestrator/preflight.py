@@ -14,6 +14,7 @@ from typing import Any
 import psutil
 
 from orchestrator.contracts.data_spec import ReasoningGymDataSpec, ReasoningGymTask
+from orchestrator.contracts.plan import RunPlan
 from orchestrator.contracts.run_spec import RunSpec
 from orchestrator.data.tasks import TaskError, make_task
 from trainer.contracts.model_spec import HuggingFaceModelSpec, HuggingFaceShape, ScratchModelSpec
@@ -39,18 +40,35 @@ Problem = tuple[str, str]
 
 def preflight(spec: RunSpec) -> list[Problem]:
     """Everything that would make the run fail at its start, as (field, message); empty when nothing is found."""
+    return [*find_wrong(spec), *find_too_large(spec)]
+
+
+def find_wrong(spec: RunSpec) -> list[Problem]:
+    """What no machine with the same files could start."""
     problems: list[Problem] = []
     if isinstance(spec.model, HuggingFaceModelSpec):
         problems += [("model.path", message) for message in _model_problems(Path(spec.model.path))]
         if not problems:
             problems += _shape_problems(Path(spec.model.path) / "config.json", spec.parallelism)
-    else:
-        problems += _memory_problems(spec.model, spec.parallelism)
     problems += _number_problems(spec.model_dump(), "")
-    problems += _rollout_problems(spec)
-    problems += _process_problems(spec.parallelism.world_size, spec.rollout.engine.replicas)
     problems += _data_problems(spec.data, needs_answers=spec.warm_start is not None)
     return problems
+
+
+def find_too_large(spec: RunSpec) -> list[Problem]:
+    """What this machine is too small for, and a larger one may not be: a plan only warns of it."""
+    problems: list[Problem] = []
+    if isinstance(spec.model, ScratchModelSpec):
+        problems += _memory_problems(spec.model, spec.parallelism)
+    problems += _rollout_problems(spec)
+    problems += _process_problems(spec.parallelism.world_size, spec.rollout.engine.replicas)
+    return problems
+
+
+def warn_of_this_machine(plan: RunPlan, spec: RunSpec) -> RunPlan:
+    """The plan, warning of what this machine is too small for."""
+    too_large = tuple(f"{field}: {message}." for field, message in find_too_large(spec))
+    return plan.model_copy(update={"warnings": plan.warnings + too_large})
 
 
 def _number_problems(value: Any, path: str) -> Iterator[Problem]:

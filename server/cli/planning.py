@@ -33,16 +33,17 @@ def plan_here(spec_file: SpecFile, options: PlanOptions) -> RunPlan:
     """Foresee the run without a server. Raises CommandError (bad input) with the fields that make it impossible."""
     # NumPy and the task library take longer than any other command as a whole.
     from orchestrator.planning.plan import plan_run
-    from orchestrator.preflight import preflight
+    from orchestrator.preflight import find_wrong, warn_of_this_machine
 
     request = _request(spec_file, options)
-    if found := preflight(request.spec):
+    if found := find_wrong(request.spec):
         raise _refused([(pointer(field.split(".")), message) for field, message in found])
     try:
-        return plan_run(request)
+        plan = plan_run(request)
     except FieldError as error:
         paths = [pointer(field.split(".")).removeprefix("/spec") for field in error.fields]
         raise _refused([(path, str(error)) for path in paths]) from error
+    return warn_of_this_machine(plan, request.spec)
 
 
 def plan_after_run(server: PlanningServer, spec_file: SpecFile, options: PlanOptions) -> RunPlan:

@@ -15,7 +15,7 @@ from server.errors import BusyError, InvalidError, NotFoundError
 from server.http.pointers import pointer
 from server.planning.stored_lengths import stored_lengths
 from server.runs import queries as run_queries
-from server.runs.machine_check import check_on_this_machine
+from server.runs.machine_check import check_for_a_plan
 from server.steps import queries as step_queries
 from trainer.contracts.text_model import FieldError
 
@@ -48,13 +48,15 @@ class Planner:
     def _plan(self, request: PlanRequest) -> RunPlan:
         # NumPy and the scheduler are not needed to start a server.
         from orchestrator.planning.plan import plan_run
+        from orchestrator.preflight import warn_of_this_machine
 
-        check_on_this_machine(request.spec, within=("spec",))
+        check_for_a_plan(request.spec, within=("spec",))
         lengths = self._lengths_of(request.lengths.run) if isinstance(request.lengths, RunLengths) else None
         try:
-            return plan_run(request, run_lengths=lengths)
+            plan = plan_run(request, run_lengths=lengths)
         except FieldError as error:
             raise _invalid(error) from None
+        return warn_of_this_machine(plan, request.spec)
 
     def _what_if(self, run: str, step: int, attempt: int | None, request: WhatIfRequest) -> WhatIf:
         from orchestrator.planning.what_if import what_if

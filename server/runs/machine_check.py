@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from orchestrator.contracts.run_spec import RunSpec
 from server.errors import InvalidError
 from server.http.pointers import pointer
@@ -15,6 +17,16 @@ def check_on_this_machine(spec: RunSpec, *, within: tuple[str, ...] = ()) -> Non
     # It brings the task library along, which the start of the server must not wait for.
     from orchestrator.preflight import preflight
 
-    found = preflight(spec)
+    _refuse(preflight(spec), within=within)
+
+
+def check_for_a_plan(spec: RunSpec, *, within: tuple[str, ...]) -> None:
+    """The same without room: a run may be planned here for a larger machine."""
+    from orchestrator.preflight import find_wrong
+
+    _refuse(find_wrong(spec), within=within)
+
+
+def _refuse(found: Sequence[tuple[str, str]], *, within: tuple[str, ...]) -> None:
     if found:
         raise InvalidError([(pointer([*within, *field.split(".")]), message) for field, message in found])

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from orchestrator.contracts.run_spec import RunSpec
-from orchestrator.preflight import preflight
+from orchestrator.preflight import find_too_large, find_wrong, preflight
 from tests.orchestrator.run_factories import run_spec
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -156,3 +156,9 @@ def test_more_processes_than_the_machine_can_start_are_told() -> None:
 def test_a_model_that_the_memory_cannot_hold_is_told(size: dict[str, int]) -> None:
     model = run_spec().model.model_dump() | size
     assert "GiB" in dict(preflight(run_spec(model=model)))["model.hidden_size"]
+
+
+def test_what_is_too_large_for_this_machine_is_not_wrong() -> None:
+    spec = run_spec(parallelism={"dp": 10_000})
+    assert find_wrong(spec) == []
+    assert [field for field, _ in find_too_large(spec)] == ["parallelism.dp"] == [field for field, _ in preflight(spec)]

@@ -107,6 +107,14 @@ def test_a_change_is_named_as_the_place_of_what_it_broke(
     assert "--set optimizer.lr=-1  optimizer.lr: " in refused.err
 
 
+def test_a_run_for_a_larger_machine_is_planned_with_a_warning(
+    swell: Callable[..., Result], write: Callable[..., str]
+) -> None:
+    planned = swell("plan", write(), "--set", "parallelism.dp=2000", "--json")
+    assert planned.code == 0
+    assert any("this machine has" in warning for warning in json.loads(planned.out)["warnings"])
+
+
 def test_a_good_spec_is_shown_as_a_table_with_curves_and_remarks(
     swell: Callable[..., Result], write: Callable[..., str]
 ) -> None:

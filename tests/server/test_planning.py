@@ -55,6 +55,20 @@ def test_an_impossible_spec_is_refused_with_the_fields_to_change(
     assert refusals(sqlite_server, spec=spec_json(**change)) == pointers
 
 
+def test_a_run_for_a_larger_machine_is_planned_with_a_warning_and_not_started(sqlite_server: LiveServer) -> None:
+    spec = spec_json(parallelism={"dp": 2_000})
+    assert any("this machine has" in warning for warning in plan(sqlite_server, spec=spec)["warnings"])
+    refused = sqlite_server.http.post("/api/v1/runs", json=spec)
+    assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (422, "/parallelism/dp")
+
+
+@pytest.mark.parametrize("wrong", [{"lr": 1e308}, {"lr": 1, "weight_decay": 1e308}, {"lr": 1, "eps": 1e308}])
+def test_numbers_beyond_all_use_are_refused_by_field(sqlite_server: LiveServer, wrong: dict[str, float]) -> None:
+    [refused] = refusals(sqlite_server, spec=spec_json(optimizer=wrong))
+    assert refused.startswith("/spec/optimizer/")
+    assert sqlite_server.http.post("/api/v1/runs", json=spec_json(optimizer=wrong)).status_code == 422
+
+
 def test_lengths_of_an_earlier_run_are_those_of_its_steps_of_reinforcement(server: LiveServer) -> None:
     run = server.launch(name="earlier")
     server.record(

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from orchestrator.contracts.batch_spec import AdaptiveBatchSpec, RampBatchSpec, TokenBudgetBatchSpec
+from orchestrator.batch_size import BatchPosition, next_size
+from orchestrator.contracts.batch_spec import (
+    AdaptiveBatchSpec,
+    AllBatchSpec,
+    BatchSpec,
+    ExplicitBatchSpec,
+    RampBatchSpec,
+    TokenBudgetBatchSpec,
+)
 from orchestrator.contracts.plan import PlanRequest
 from orchestrator.contracts.rollout_spec import ZeroVariancePolicy
 from orchestrator.contracts.schedule_spec import Balance, CostSource
 from orchestrator.planning.foreseen import Foreseen
 from orchestrator.planning.sample_lengths import DeclaredLengths, KnownLengths
+from orchestrator.planning.step_sizes import StepSize
 from trainer.contracts.optimizer_spec import LrScheduleSpec, LrUnit
 
 _NOTABLE_FRAC = 0.1
@@ -53,7 +62,7 @@ def warnings(request: PlanRequest, foreseen: Foreseen) -> Iterator[str]:
     """What can be done and is probably not meant."""
     spec, geometry = request.spec, foreseen.geometry
     if not foreseen.steps:
-        yield "batch.remainder: no step is ever full, and what is left over is dropped: the run trains nothing."
+        yield _why_nothing(request.kept_frac, foreseen)
         return
     yield from _size_warnings(request, foreseen)
     yield from _lr_warnings(spec.optimizer.lr_schedule, foreseen.last_lr_position, kept_frac=request.kept_frac)
@@ -67,6 +76,46 @@ def warnings(request: PlanRequest, foreseen: Foreseen) -> Iterator[str]:
         )
 
 
+def _why_nothing(kept_frac: float, foreseen: Foreseen) -> str:
+    if foreseen.sizes.num_dropped:
+        return "batch.remainder: no step is ever full, and what is left over is dropped: the run trains nothing."
+    return (
+        f"kept_frac: {kept_frac:.3g} of the rollouts are not one whole group in all iterations: the run trains nothing."
+    )
+
+
+def _unreached_warnings(batch: BatchSpec, steps: Sequence[StepSize]) -> Iterator[str]:
+    """Sizes that steps ask for and no step has, because there are not enough rollouts; under `drop` there are none."""
+    if isinstance(batch, AllBatchSpec | TokenBudgetBatchSpec):
+        return
+    unreached: dict[int, int] = {}
+    position = BatchPosition()
+    for step in steps:
+        asked = next_size(batch, position)
+        if asked is not None and asked > step.num_rollouts:
+            unreached.setdefault(asked, position.step)
+        position = position.after(step.num_rollouts)
+    reached = {step.num_rollouts for step in steps}
+    missing = {size: first for size, first in unreached.items() if size not in reached}
+    if missing:
+        size, first = next(iter(missing.items()))
+        more = f", nor are {len(missing) - 1} other sizes" if len(missing) > 1 else ""
+        yield (
+            f"{_size_field(batch)}: a size of {size:,} rollouts is asked for from step {first:,} on and never reached"
+            f"{more}; the largest step has {max(reached):,}."
+        )
+
+
+def _size_field(batch: BatchSpec) -> str:
+    match batch:
+        case RampBatchSpec():
+            return "batch.end"
+        case ExplicitBatchSpec():
+            return "batch.sizes" if batch.table is None else "batch.table"
+        case _:
+            return "batch.global_batch_size"
+
+
 def _size_warnings(request: PlanRequest, foreseen: Foreseen) -> Iterator[str]:
     sizes, batch, dp = foreseen.sizes, request.spec.batch, foreseen.geometry.dp_size
     generated = sizes.num_rollouts + sizes.num_dropped
@@ -75,6 +124,7 @@ def _size_warnings(request: PlanRequest, foreseen: Foreseen) -> Iterator[str]:
             f"batch.remainder: {sizes.num_dropped:,} of {generated:,} kept rollouts fill no step and are dropped; "
             "take carry or partial, or a size that divides what an iteration keeps."
         )
+    yield from _unreached_warnings(batch, sizes.steps)
     small = sum(step.num_rollouts < dp for step in sizes.steps)
     if small:
         yield (

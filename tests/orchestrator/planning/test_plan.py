@@ -175,6 +175,43 @@ def test_what_is_probably_not_meant_is_told_with_its_field(changes: dict[str, An
     assert words in about(plan(**changes).warnings, field)
 
 
+@pytest.mark.parametrize(
+    ("batch", "field", "step"),
+    [
+        ({"type": "fixed", "global_batch_size": 500}, "batch.global_batch_size", 0),
+        ({"type": "adaptive", "global_batch_size": 500, "min_size": 1, "max_size": 500}, "batch.global_batch_size", 0),
+        ({"type": "explicit", "sizes": [8, 500], "remainder": "carry"}, "batch.sizes", 1),
+        (
+            {
+                "type": "explicit",
+                "table": [{"from_step": 0, "global_batch_size": 8}, {"from_step": 2, "global_batch_size": 99}],
+            },
+            "batch.table",
+            2,
+        ),
+        ({"type": "ramp", "start": 8, "end": 40, "increment": 32, "over_samples": 16}, "batch.end", 2),
+    ],
+)
+def test_a_size_that_no_step_has_is_told_with_the_step_that_asks_for_it(
+    batch: dict[str, Any], field: str, step: int
+) -> None:
+    assert f"from step {step} on and never reached" in about(plan(batch=batch).warnings, field)
+
+
+@pytest.mark.parametrize("remainder", ["partial", "carry"])
+def test_a_last_step_that_is_smaller_is_no_size_that_is_never_reached(remainder: str) -> None:
+    batch = {"type": "explicit", "sizes": [8, 10], "remainder": remainder}
+    assert "never reached" not in str(plan(batch=batch).warnings)
+
+
+def test_a_filter_that_leaves_no_group_is_what_a_run_that_trains_nothing_is_told() -> None:
+    for remainder in ("partial", "carry", "drop"):
+        batch = {"type": "fixed", "global_batch_size": 4, "remainder": remainder}
+        assert plan(batch=batch, kept_frac=1e-9).warnings == (
+            "kept_frac: 1e-09 of the rollouts are not one whole group in all iterations: the run trains nothing.",
+        )
+
+
 def test_a_run_that_would_train_nothing_says_so() -> None:
     found = plan(batch={"type": "fixed", "global_batch_size": 16, "remainder": "drop"}, kept_frac=0.5)
     assert (found.num_steps, found.num_samples, found.num_dropped) == (0, 0, 24)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from trainer.contracts.text_model import FieldError
+
+_MEMBER = re.compile(r"<\w+\.\w+: ('[^']*')>")
 
 
 def field_problems(errors: Iterable[Any], body: Any) -> list[dict[str, str]]:
@@ -81,5 +84,6 @@ def _detail(error: Any) -> str:
     cause = error.get("ctx", {}).get("error")
     if isinstance(cause, Exception):
         return str(cause)
-    message = str(error["msg"])
+    # A choice of a closed set is told as Python writes it: <Remainder.PARTIAL: 'partial'>.
+    message = _MEMBER.sub(r"\1", str(error["msg"]))
     return "unknown field" if error["type"] == "extra_forbidden" else message

@@ -107,6 +107,13 @@ def test_a_change_is_named_as_the_place_of_what_it_broke(
     assert "--set optimizer.lr=-1  optimizer.lr: " in refused.err
 
 
+def test_a_choice_that_a_policy_does_not_have_is_told_in_the_words_of_a_spec(
+    swell: Callable[..., Result], write: Callable[..., str]
+) -> None:
+    refused = swell("plan", write(batch={"type": "all", "remainder": "drop"}))
+    assert "batch.remainder: Input should be 'partial'" in refused.err
+
+
 def test_a_run_for_a_larger_machine_is_planned_with_a_warning(
     swell: Callable[..., Result], write: Callable[..., str]
 ) -> None:

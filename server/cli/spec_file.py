@@ -49,9 +49,20 @@ def read_spec_file(path: Path, changes: Iterable[str] = ()) -> SpecFile:
         raise _bad(f"{path} is not YAML: {error}") from error
     if root is None or not isinstance(spec, dict):
         raise _bad(f"{path} must hold the fields of a RunSpec, such as `name: my-run`.")
-    changed = dict(_change(spec, change) for change in changes)
+    made = [_change(spec, change) for change in changes]
     _check_json(spec, path)
-    return SpecFile(path=path, spec=spec, lines=dict(_lines(root, "", path)), changed=changed)
+    lines, changed = dict(_lines(root, "", path)), dict[str, str]()
+    for pointer, told in made:
+        # What the file, or an earlier change, says within the value is no longer there.
+        _forget(lines, pointer)
+        _forget(changed, pointer)
+        changed[pointer] = told
+    return SpecFile(path=path, spec=spec, lines=lines, changed=changed)
+
+
+def _forget(places: dict[str, Any], pointer: str) -> None:
+    for place in [place for place in places if place == pointer or place.startswith(f"{pointer}/")]:
+        del places[place]
 
 
 def _lines(node: yaml.Node, pointer: str, path: Path) -> Iterator[tuple[str, int]]:

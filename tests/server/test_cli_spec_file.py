@@ -52,6 +52,16 @@ def test_set_changes_fields_and_is_named_as_their_place(path: Path) -> None:
     assert spec_file.place("/data/tasks/0/name") == f"{path}:5"
 
 
+def test_set_of_a_whole_block_is_the_place_of_everything_in_it(path: Path) -> None:
+    block = "data={tasks: [{name: sums}]}"
+    spec_file = read_spec_file(path, ["data.tasks.1.name=products", block])
+    for pointer in ("/data", "/data/tasks", "/data/tasks/0/name", "/data/tasks/1/name"):
+        assert spec_file.place(pointer) == f"--set {block}"
+    within = read_spec_file(path, [block, "data.tasks.0.name=products"])
+    assert within.place("/data/tasks/0/name") == "--set data.tasks.0.name=products"
+    assert within.place("/data/tasks/0") == f"--set {block}"
+
+
 @pytest.mark.parametrize(
     ("change", "reason"),
     [

@@ -17,6 +17,8 @@ from orchestrator.placing.micro_batch import MicroBatch, SampleLoads
 # With so many samples on either side some pair hits the wanted saving closely enough; more only cost time.
 MOST_GIVEN = 64
 MOST_TAKEN = 32
+# One micro-batch may hold a whole step of short samples.
+MOST_OF_A_MICRO_BATCH = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +119,7 @@ def _givers(heavy: Sequence[MicroBatch]) -> list[tuple[int, int]]:
     """Samples of the heavy rank with the index of their micro-batch."""
     givers: list[tuple[int, int]] = []
     for k, micro_batch in enumerate(heavy):
-        givers.extend((sample, k) for sample in micro_batch.samples)
+        givers.extend((sample, k) for sample in some_samples(micro_batch, MOST_OF_A_MICRO_BATCH))
         if len(givers) >= MOST_GIVEN:
             break
     return givers
@@ -141,10 +143,16 @@ def _takers(light: Sequence[MicroBatch], loads: SampleLoads, cap: int, *, may_op
     for k in sorted(range(len(light)), key=lambda k: light[k].size):
         room = cap - light[k].size
         takers.append(_Taker(None, 0.0, k, room))
-        takers += [_Taker(sample, cost(sample), k, room + size(sample)) for sample in light[k].samples]
+        some = some_samples(light[k], MOST_OF_A_MICRO_BATCH)
+        takers += [_Taker(sample, cost(sample), k, room + size(sample)) for sample in some]
         if len(takers) >= MOST_TAKEN:
             break
     return takers
+
+
+def some_samples(micro_batch: MicroBatch, most: int) -> list[int]:
+    """At most so many samples, spread over the micro-batch, which mostly holds them by size."""
+    return micro_batch.samples[:: -(-len(micro_batch.samples) // most)]
 
 
 def nearest(saving: npt.NDArray[np.float64], aim: Aim) -> tuple[float, int, int] | None:

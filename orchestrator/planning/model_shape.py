@@ -25,7 +25,7 @@ class ModelShape:
     """Why nothing is known."""
 
 
-def model_shape(model: ModelSpec) -> ModelShape:
+def read_model_shape(model: ModelSpec) -> ModelShape:
     """The shape of a model that is described, or that lies on this machine."""
     if isinstance(model, ScratchModelSpec):
         cost_model = CostModel.from_shape(

@@ -19,18 +19,17 @@ from orchestrator.contracts.run_spec import RunSpec
 from orchestrator.geometry import StepGeometry
 from orchestrator.planning.effort import scheduling_effort
 from orchestrator.planning.foreseen import Foreseen
-from orchestrator.planning.model_shape import model_shape
-from orchestrator.planning.planned_geometry import DrySchedule, geometry_of, spread
+from orchestrator.planning.model_shape import read_model_shape
+from orchestrator.planning.planned_geometry import MAX_RANKS, DrySchedule, geometry_of, spread
 from orchestrator.planning.remarks import assumptions, warnings
-from orchestrator.planning.sample_lengths import sample_lengths
-from orchestrator.planning.step_sizes import KeptRollouts, StepSize, run_sizes
+from orchestrator.planning.sample_lengths import prepare_lengths
+from orchestrator.planning.step_sizes import KeptRollouts, StepSize, foresee_sizes
 from trainer.contracts.lr_plan import lr_at, lr_increment
 from trainer.contracts.optimizer_spec import OptimizerSpec
 from trainer.contracts.text_model import FieldError
 
 MAX_ROLLOUTS_OF_AN_ITERATION = 1_000_000
 """More would take seconds to plan, and hundreds of megabytes."""
-MAX_RANKS = 65_536
 MAX_EFFORT = 131_072
 """Of cutting steps into micro-batches, all together, in samples (see `scheduling_effort`): about half a second."""
 
@@ -45,32 +44,31 @@ def plan_run(request: PlanRequest, *, run_lengths: Sequence[int] | None = None) 
     """
     spec = request.spec
     _check_size(spec)
-    lengths = sample_lengths(request.lengths, longest=spec.max_sample_tokens, run_lengths=run_lengths)
+    lengths = prepare_lengths(request.lengths, longest=spec.max_sample_tokens, run_lengths=run_lengths)
     kept = KeptRollouts(
         iterations=spec.iterations,
         num_groups=spec.data.rollout_batch_size,
         group_size=spec.rollout.group_size,
         kept_frac=request.kept_frac,
     )
-    sizes = run_sizes(spec.batch, kept, tokens_per_rollout=lengths.mean, max_steps=MAX_PLANNED_STEPS)
-    model = model_shape(spec.model)
+    sizes = foresee_sizes(spec.batch, kept, tokens_per_rollout=lengths.mean, max_steps=MAX_PLANNED_STEPS)
+    model = read_model_shape(spec.model)
     geometry = geometry_of(spec.schedule, spec.parallelism)
     dry = DrySchedule(geometry=geometry, cost_model=model.cost_model, lengths=lengths, seed=spec.seed)
     geometries = _geometries(dry, sizes.steps, request.max_scheduled_steps)
-    foreseen = Foreseen(
-        geometry=geometry,
-        lengths=lengths,
-        model=model,
-        sizes=sizes,
-        steps=tuple(_planned_steps(sizes.steps, spec.optimizer, lengths.mean, geometries)),
-    )
+    steps = tuple(_planned_steps(sizes.steps, spec.optimizer, lengths.mean, geometries))
+    return _tell(request, Foreseen(geometry=geometry, lengths=lengths, model=model, sizes=sizes, steps=steps))
+
+
+def _tell(request: PlanRequest, foreseen: Foreseen) -> RunPlan:
+    spec, sizes = request.spec, foreseen.sizes
     return RunPlan(
         steps=foreseen.steps,
         num_steps=sizes.num_steps,
         num_samples=sizes.num_rollouts,
-        num_tokens_expected=round(sizes.num_rollouts * lengths.mean),
+        num_tokens_expected=round(sizes.num_rollouts * foreseen.lengths.mean),
         num_dropped=sizes.num_dropped,
-        dp=geometry.dp_size,
+        dp=foreseen.geometry.dp_size,
         lr_unit=spec.optimizer.lr_schedule.unit,
         maxima=_maxima(foreseen, max_sample_tokens=spec.max_sample_tokens, tp=spec.parallelism.tp),
         mean_predicted_idle_frac=foreseen.mean_idle_frac,

@@ -8,6 +8,7 @@ import numpy as np
 
 from orchestrator.contracts.plan import PlannedGeometry
 from orchestrator.contracts.schedule_spec import ScheduleSpec
+from orchestrator.contracts.what_if import Geometry
 from orchestrator.cost_model import CostModel
 from orchestrator.geometry import StepGeometry
 from orchestrator.planning.sample_lengths import SampleLengths
@@ -18,9 +19,12 @@ from orchestrator.step_figures import step_figures
 from trainer.contracts.certificate import LossAggregation
 from trainer.contracts.parallelism_spec import ParallelismSpec
 
+MAX_RANKS = 65_536
+"""dp × pp; more lists of micro-batches than a browser could draw."""
 
-def geometry_of(schedule: ScheduleSpec, parallelism: ParallelismSpec) -> StepGeometry:
-    """The settings that a run's steps are scheduled with."""
+
+def geometry_of(schedule: ScheduleSpec | Geometry, parallelism: ParallelismSpec | Geometry) -> StepGeometry:
+    """The settings that steps are scheduled with: those of a run, or of a what-if, which has both in one."""
     return StepGeometry(
         dp_size=parallelism.dp,
         token_cap=schedule.token_cap,

@@ -83,7 +83,7 @@ class DeclaredLengths:
 SampleLengths = KnownLengths | DeclaredLengths
 
 
-def sample_lengths(lengths: Lengths | None, *, longest: int, run_lengths: Sequence[int] | None) -> SampleLengths:
+def prepare_lengths(lengths: Lengths | None, *, longest: int, run_lengths: Sequence[int] | None) -> SampleLengths:
     """Make the asked lengths ready to draw from.
 
     longest: tokens of the longest sample that the spec allows.

@@ -72,7 +72,7 @@ class KeptRollouts(Sequence[int]):
         return groups * self._group_size
 
 
-def run_sizes(batch: BatchSpec, kept: KeptRollouts, *, tokens_per_rollout: float, max_steps: int) -> RunSizes:
+def foresee_sizes(batch: BatchSpec, kept: KeptRollouts, *, tokens_per_rollout: float, max_steps: int) -> RunSizes:
     """Foresee the steps of a run; the first `max_steps` are told one by one.
 
     tokens_per_rollout: their mean length.

@@ -8,19 +8,17 @@ from fractions import Fraction
 from itertools import chain
 
 from orchestrator.contracts.messages import ScheduleMessage
+from orchestrator.contracts.schedule_spec import Packer
 from orchestrator.contracts.what_if import Geometry, WhatIf, WhatIfChange, WhatIfFigures, WhatIfRequest
 from orchestrator.cost_model import CostModel
-from orchestrator.geometry import StepGeometry
 from orchestrator.planning.effort import MAX_PIPELINE_PASSES, pipeline_passes
+from orchestrator.planning.planned_geometry import MAX_RANKS, geometry_of
 from orchestrator.planning.recovered_cost import recovered_cost_model
 from orchestrator.schedule import step_micro_batches
 from orchestrator.step_figures import StepFigures, step_figures
 from trainer.contracts.certificate import Certificate
 from trainer.contracts.schedule import StepSchedule
 from trainer.contracts.text_model import FieldError
-
-MAX_RANKS = 65_536
-"""dp × pp; more lists of micro-batches than a browser could draw."""
 
 
 def what_if(schedule: ScheduleMessage, request: WhatIfRequest) -> WhatIf:
@@ -29,16 +27,16 @@ def what_if(schedule: ScheduleMessage, request: WhatIfRequest) -> WhatIf:
     Raises:
         FieldError: the settings do not fit together. Fields are those of the request.
     """
-    ran = _ran(schedule)
-    asked = _asked(ran, request)
+    ran = _read_geometry(schedule)
+    asked = _apply(ran, request)
     lengths = schedule.samples.num_tokens
     _check_effort(asked, lengths)
     cost_model = recovered_cost_model(schedule)
     certificate = _certificate(schedule)
-    as_ran = _judged(schedule.micro_batches, ran, lengths, cost_model, certificate)
-    ranks = step_micro_batches(lengths, geometry=_step_geometry(asked), cost_model=cost_model)
+    as_ran = _judge(schedule.micro_batches, ran, lengths, cost_model, certificate)
+    ranks = step_micro_batches(lengths, geometry=geometry_of(asked, asked), cost_model=cost_model)
     micro_batches = tuple(tuple(map(tuple, rank)) for rank in ranks)
-    as_asked = _judged(micro_batches, asked, lengths, cost_model, certificate)
+    as_asked = _judge(micro_batches, asked, lengths, cost_model, certificate)
     seconds_per_cost = _seconds_per_cost(schedule, as_ran)
     ran_figures = _figures(as_ran, seconds_per_cost)
     asked_figures = _figures(as_asked, seconds_per_cost)
@@ -54,7 +52,7 @@ def what_if(schedule: ScheduleMessage, request: WhatIfRequest) -> WhatIf:
     )
 
 
-def _ran(schedule: ScheduleMessage) -> Geometry:
+def _read_geometry(schedule: ScheduleMessage) -> Geometry:
     return Geometry(
         dp=len(schedule.micro_batches),
         cp=schedule.cp,
@@ -68,12 +66,14 @@ def _ran(schedule: ScheduleMessage) -> Geometry:
     )
 
 
-def _asked(ran: Geometry, request: WhatIfRequest) -> Geometry:
+def _apply(ran: Geometry, request: WhatIfRequest) -> Geometry:
     changes = request.model_dump(exclude_none=True)
     if request.token_cap is not None:
         changes["micro_batch_size"] = None
     if request.micro_batch_size is not None:
         changes["token_cap"] = None
+        # What packed under the cap has nothing to do where micro-batches are cut by count.
+        changes.setdefault("packer", Packer.FIRST_FIT_DECREASING)
     asked = ran.model_copy(update=changes)
     if asked.vpp > 1 and asked.pp == 1 and (request.vpp or request.pp):
         raise FieldError(
@@ -81,6 +81,7 @@ def _asked(ran: Geometry, request: WhatIfRequest) -> Geometry:
             "vpp",
             "pp",
         )
+    _check_packer(asked, request)
     if asked.dp * asked.pp > MAX_RANKS:
         raise FieldError(
             f"dp × pp = {asked.dp} × {asked.pp} = {asked.dp * asked.pp:,} ranks; ask for at most {MAX_RANKS:,}",
@@ -90,8 +91,21 @@ def _asked(ran: Geometry, request: WhatIfRequest) -> Geometry:
     return asked
 
 
+def _check_packer(asked: Geometry, request: WhatIfRequest) -> None:
+    """As the RunSpec does."""
+    if asked.micro_batch_size is None or request.packer in (None, Packer.FIRST_FIT_DECREASING):
+        return
+    raise FieldError(
+        f"packer={request.packer} packs under a token cap, and micro_batch_size={asked.micro_batch_size} cuts by "
+        "count; leave packer out, or ask for a token_cap",
+        "packer",
+        "micro_batch_size",
+        "token_cap",
+    )
+
+
 def _check_effort(asked: Geometry, lengths: Sequence[int]) -> None:
-    passes = pipeline_passes(_step_geometry(asked), num_samples=len(lengths), num_tokens=sum(lengths))
+    passes = pipeline_passes(geometry_of(asked, asked), num_samples=len(lengths), num_tokens=sum(lengths))
     if passes > MAX_PIPELINE_PASSES:
         raise FieldError(
             f"pp × vpp × micro-batches of a rank come to {passes:,}; ask for at most {MAX_PIPELINE_PASSES:,}: a lower "
@@ -99,20 +113,6 @@ def _check_effort(asked: Geometry, lengths: Sequence[int]) -> None:
             "pp",
             "vpp",
         )
-
-
-def _step_geometry(geometry: Geometry) -> StepGeometry:
-    return StepGeometry(
-        dp_size=geometry.dp,
-        token_cap=geometry.token_cap,
-        micro_batch_size=geometry.micro_batch_size,
-        packer=geometry.packer,
-        balance=geometry.balance,
-        barrier=geometry.barrier,
-        cp=geometry.cp,
-        pp=geometry.pp,
-        vpp=geometry.vpp,
-    )
 
 
 def _certificate(schedule: ScheduleMessage) -> Certificate:
@@ -131,14 +131,14 @@ class _Judged:
     max_micro_batch_tokens: int
 
 
-def _judged(
+def _judge(
     micro_batches: tuple[tuple[tuple[int, ...], ...], ...],
     geometry: Geometry,
     lengths: Sequence[int],
     cost_model: CostModel,
     certificate: Certificate,
 ) -> _Judged:
-    step, settings = StepSchedule(micro_batches=micro_batches, certificate=certificate), _step_geometry(geometry)
+    step, settings = StepSchedule(micro_batches=micro_batches, certificate=certificate), geometry_of(geometry, geometry)
     figures = step_figures(step, lengths=lengths, geometry=settings, cost_model=cost_model)
     return _Judged(
         schedule=step,

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.contracts.batch_spec import BatchSpec, Remainder
-from orchestrator.planning.step_sizes import KeptRollouts, run_sizes
+from orchestrator.planning.step_sizes import KeptRollouts, foresee_sizes
 from tests.orchestrator.batch_factories import ALL, batches, fixed, ramp
 
 
@@ -22,7 +22,7 @@ def test_every_kept_rollout_is_in_a_step_or_dropped(
     batch: BatchSpec, iterations: int, kept_frac: float, tokens: float
 ) -> None:
     rollouts = kept(iterations, kept_frac=kept_frac)
-    sizes = run_sizes(batch, rollouts, tokens_per_rollout=tokens, max_steps=20_000)
+    sizes = foresee_sizes(batch, rollouts, tokens_per_rollout=tokens, max_steps=20_000)
     assert sizes.counted
     assert len(sizes.steps) == sizes.num_steps
     assert sum(step.num_rollouts for step in sizes.steps) == sizes.num_rollouts
@@ -34,7 +34,7 @@ def test_every_kept_rollout_is_in_a_step_or_dropped(
 
 
 def test_a_run_without_end_is_counted_by_its_last_steps() -> None:
-    sizes = run_sizes(fixed(24), kept(10**12), tokens_per_rollout=1, max_steps=100)
+    sizes = foresee_sizes(fixed(24), kept(10**12), tokens_per_rollout=1, max_steps=100)
     assert len(sizes.steps) == 100
     assert not sizes.counted
     assert sizes.num_steps == 2 * 10**12
@@ -45,16 +45,16 @@ def test_a_run_without_end_is_counted_by_its_last_steps() -> None:
 @pytest.mark.parametrize("kept_frac", [1.0, 0.29, 1e-6])
 def test_what_goes_on_stays_within_what_can_be_counted(remainder: Remainder, kept_frac: float) -> None:
     rollouts = kept((2**53 - 1) // 32, kept_frac=kept_frac)
-    sizes = run_sizes(fixed(1, remainder), rollouts, tokens_per_rollout=1, max_steps=100)
+    sizes = foresee_sizes(fixed(1, remainder), rollouts, tokens_per_rollout=1, max_steps=100)
     assert 0 <= sizes.num_steps <= sizes.num_rollouts <= rollouts.total < 2**53
     assert sizes.num_rollouts + sizes.num_dropped == rollouts.total
 
 
 def test_a_ramp_goes_on_through_the_run() -> None:
-    sizes = run_sizes(ramp(8, 16, 8, 160), kept(7, num_groups=8, group_size=4), tokens_per_rollout=1, max_steps=100)
+    sizes = foresee_sizes(ramp(8, 16, 8, 160), kept(7, num_groups=8, group_size=4), tokens_per_rollout=1, max_steps=100)
     assert [step.num_rollouts for step in sizes.steps] == [8] * 20 + [16] * 4
 
 
 def test_one_step_of_all_that_an_iteration_keeps() -> None:
-    sizes = run_sizes(ALL, kept(3, kept_frac=0.5), tokens_per_rollout=1, max_steps=100)
+    sizes = foresee_sizes(ALL, kept(3, kept_frac=0.5), tokens_per_rollout=1, max_steps=100)
     assert [(step.iteration, step.num_rollouts) for step in sizes.steps] == [(0, 16), (1, 16), (2, 16)]

@@ -34,7 +34,7 @@ def requests(draw: st.DrawFn) -> WhatIfRequest:
         cp=draw(st.integers(1, 4)),
         pp=pp,
         vpp=vpp,
-        packer=draw(st.sampled_from(Packer)),
+        packer=draw(st.sampled_from(Packer)) if "token_cap" in cut else None,
         balance=draw(st.sampled_from(Balance)),
         barrier=draw(st.sampled_from(Barrier)),
         **cut,
@@ -132,6 +132,17 @@ def test_a_cap_takes_the_place_of_a_size_and_the_other_way_round() -> None:
     by_cap = what_if(sized, WhatIfRequest(token_cap=29, dp=1))
     assert (by_cap.asked.micro_batch_size, by_cap.asked.token_cap) == (None, 29)
     assert by_cap.change.num_microbatches == -1
+
+
+def test_a_packer_has_nothing_to_do_where_micro_batches_are_cut_by_count() -> None:
+    with pytest.raises(FieldError, match="packs under a token cap") as caught:
+        what_if(FOUR, WhatIfRequest(micro_batch_size=2, packer=Packer.FIRST_FIT))
+    assert caught.value.fields == ("packer", "micro_batch_size", "token_cap")
+    sized = stored_schedule(sample_shapes([9, 9, 9, 2]), step_geometry(dp_size=2, micro_batch_size=1))
+    with pytest.raises(FieldError, match="packs under a token cap"):
+        what_if(sized, WhatIfRequest(packer=Packer.FIRST_FIT))
+    capped = stored_schedule(sample_shapes([9, 9, 9, 2]), step_geometry(dp_size=2, packer=Packer.FIRST_FIT))
+    assert what_if(capped, WhatIfRequest(micro_batch_size=2)).asked.packer is Packer.FIRST_FIT_DECREASING
 
 
 def test_stages_of_a_pipeline_that_is_not_there_are_refused() -> None:

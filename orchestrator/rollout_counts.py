@@ -12,7 +12,11 @@ from orchestrator.sample_shape import SampleShape
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolloutCounts:
-    """Told at the first step of an iteration, so that sums over steps are right."""
+    """Told at the first step of an iteration, so that a sum over steps counts no rollout twice.
+
+    An iteration that trains no step tells its counts by an event alone: a sum over steps leaves out what it generated,
+    filtered and dropped. What it carries on is in the next step's `num_carried_in`.
+    """
 
     num_generated: int = 0
     num_filtered: int = 0

@@ -17,7 +17,7 @@ from orchestrator.contracts.plan import (
 )
 from orchestrator.contracts.run_spec import RunSpec
 from orchestrator.geometry import StepGeometry
-from orchestrator.planning.effort import scheduling_effort
+from orchestrator.planning.effort import MAX_EFFORT, scheduling_effort
 from orchestrator.planning.foreseen import Foreseen
 from orchestrator.planning.model_shape import read_model_shape
 from orchestrator.planning.planned_geometry import MAX_RANKS, DrySchedule, geometry_of, spread
@@ -30,8 +30,6 @@ from trainer.contracts.text_model import FieldError
 
 MAX_ROLLOUTS_OF_AN_ITERATION = 1_000_000
 """More would take seconds to plan, and hundreds of megabytes."""
-MAX_EFFORT = 131_072
-"""Of cutting steps into micro-batches, all together, in samples (see `scheduling_effort`): about half a second."""
 
 
 def plan_run(request: PlanRequest, *, run_lengths: Sequence[int] | None = None) -> RunPlan:

@@ -29,3 +29,9 @@ def test_the_work_stays_in_proportion_to_the_samples_however_few_lengths_there_a
     lengths = np.random.default_rng(0).choice(values, 4096).tolist()
     geometry = StepGeometry(dp_size=dp_size, token_cap=16_384, pp=pp)
     assert calls_of(lambda: place(lengths, COST_MODEL, geometry)) < 130 * len(lengths)
+
+
+def test_few_micro_batches_of_thousands_of_samples_are_not_searched_pair_by_pair() -> None:
+    lengths = np.random.default_rng(0).integers(5, 15, 8192).tolist()
+    geometry = StepGeometry(dp_size=8, token_cap=8192)
+    assert calls_of(lambda: place(lengths, COST_MODEL, geometry)) < 60 * len(lengths)

@@ -67,24 +67,31 @@ def test_a_driver_that_is_killed_fails_its_run_and_leaves_nothing(stack: SwellSt
     stack.wait_for(lambda: not any(map(processes.is_alive, mine)), 20, "all its processes are gone")
 
 
-@pytest.mark.parametrize("victim", ["RankActor", "orchestrator.main"])
-def test_a_run_whose_process_dies_goes_on_from_its_checkpoint_as_if_it_had_not(stack: SwellStack, victim: str) -> None:
-    settings = {"iterations": 10, "checkpoint": {"every_steps": 4}, "limits": {"max_restarts": 1}}
-    unbroken = stack.submit(name=f"unbroken {victim}", **settings)
-    stack.wait_for(lambda: stack.state(unbroken) == "succeeded", TRAINING_WITHIN_S, "the first run ends")
-    run = stack.submit(name=f"broken {victim}", **settings)
-    stack.wait_until_it_trains(run, num_steps=14)
-    processes.kill([process for process in stack.processes_of(run) if victim in " ".join(process.cmdline())][:1])
-    stack.wait_for(lambda: stack.state(run) == "succeeded", 2 * TRAINING_WITHIN_S, "the second attempt ends")
+def trained_by(stack: SwellStack, run: str, attempt: int) -> int:
+    """Steps that the run shows of this attempt."""
+    return sum(step["attempt"] == attempt for step in stack.steps(run))
+
+
+def test_a_run_whose_process_dies_goes_on_from_its_checkpoint_as_if_it_had_not(stack: SwellStack) -> None:
+    settings = {"iterations": 14, "checkpoint": {"every_steps": 4}, "limits": {"max_restarts": 2}}
+    unbroken = stack.submit(name="unbroken", **settings)
+    run = stack.submit(name="broken twice", **settings)
+    stack.wait_for(lambda: stack.state(unbroken) == "succeeded", 2 * TRAINING_WITHIN_S, "the first run ends")
+    for attempt, victim in enumerate(("RankActor", "orchestrator.main"), start=1):
+        # Both are killed after the first checkpoint of reinforcement, and long before the end.
+        stack.wait_for(lambda n=attempt: trained_by(stack, run, n) >= 8, TRAINING_WITHIN_S, "the attempt trains")
+        mine = stack.processes_of(run, attempt)
+        processes.kill([process for process in mine if victim in " ".join(process.cmdline())][:1])
+    stack.wait_for(lambda: stack.state(run) == "succeeded", 3 * TRAINING_WITHIN_S, "the third attempt ends")
 
     steps = stack.steps(run)
-    assert [step["step"] for step in steps] == list(range(4 + 10 * 3))
-    assert {step["attempt"] for step in steps} == {1, 2}
+    assert [step["step"] for step in steps] == list(range(4 + 14 * 3))
+    assert {step["attempt"] for step in steps} == {1, 2, 3}
     for name in ("train/loss", "train/grad_norm", "reward/mean", "global_batch_size", "lr"):
         assert stack.values(run, name) == stack.values(unbroken, name), name
     kinds = [event["kind"] for event in stack.get(f"/runs/{run}/events")["items"]]
     assert {"checkpoint", "resumed", "run.queued"} <= set(kinds)
-    model = stack.home / f"model of {victim}"
+    model = stack.home / "model"
     assert stack.swell("export-model", run, str(model)).code == 0
     assert {"config.json", "model.safetensors", "tokenizer.json"} <= {path.name for path in model.iterdir()}
 

@@ -13,7 +13,7 @@ from orchestrator.placing.leveling import level_out
 from orchestrator.placing.micro_batch import MicroBatch, Ranks, SampleLoads, weigh
 from orchestrator.placing.packing import first_fit, first_fit_decreasing
 
-# With so few micro-batches a rank is rarely balanced by whole ones, and samples are dealt out or leveled first.
+# With so few micro-batches a rank is rarely balanced by whole ones, and samples are dealt out next.
 FEW_PER_RANK = 4
 # How full ranks may get, at most, when samples are dealt to them: the fuller, the less likely they can be packed.
 RANK_FILLINGS = (1.0, 0.97, 0.94, 0.91)
@@ -70,7 +70,7 @@ def split(step: PackedStep) -> list[MicroBatch]:
 
 def _whole(step: PackedStep) -> Ranks | None:
     """No more micro-batches than packing needs: each also costs what the model leaves out."""
-    if not step.geometry.skips_dummies:
+    if not step.geometry.skips_dummies or len(step.packed) < step.geometry.dp_size:
         return None
     return distribute_evenly(weigh(step.packed, step.loads), step.geometry.dp_size, most_per_rank=None)
 
@@ -100,6 +100,8 @@ def _dealt(step: PackedStep) -> Ranks | None:
         ranks = None if dealt is None else _packed_ranks(dealt, step)
         if ranks is not None:
             return ranks + [[] for _ in range(dp_size - len(ranks))]
+        if dealt is not None and step.geometry.skips_dummies:
+            return None  # less full ranks need as many micro-batches in all
     return None
 
 
@@ -127,7 +129,7 @@ def _packed_rank(samples: Sequence[int], step: PackedStep) -> list[MicroBatch]:
 
 
 _ORDER: dict[tuple[bool, bool], tuple[Callable[[PackedStep], Ranks | None], ...]] = {
-    (True, False): (_dealt, _whole, _leveled, _split),
+    (True, False): (_whole, _dealt, _leveled, _split),
     (False, False): (_whole, _leveled, _split, _dealt),
     # Equal micro-batches keep the stages of a pipeline in step.
     (True, True): (_leveled, _dealt, _split),

@@ -27,7 +27,7 @@ PIPELINE_TOLERANCE = 3e-2
 
 # A rank takes one or two searches if exchanges help it at all; the more samples, the less does each search matter.
 SEARCHES_PER_RANK = 32
-MIN_SEARCHES, SAMPLES_PER_SEARCH = 256, 48
+MIN_SEARCHES, SAMPLES_PER_SEARCH = 192, 64
 
 
 def place(lengths: Sequence[int], cost_model: CostModel, geometry: StepGeometry) -> Ranks:

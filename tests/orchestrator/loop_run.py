@@ -73,6 +73,7 @@ class Run:
         warm_start: SftWarmStartSpec | None = None,
         checkpoints: Path | None = None,
         every_steps: int = 1_000,
+        token_cap: int = 64,
         algorithm: AlgorithmSpec | None = None,
     ) -> None:
         """checkpoints: where they are kept; None: in a directory of the run's own."""
@@ -82,7 +83,7 @@ class Run:
             trainer=self.trainer,
             engine=self.engine,
             reporter=self.reporter,
-            geometry=step_geometry(dp_size=2, token_cap=64),
+            geometry=step_geometry(dp_size=2, token_cap=token_cap),
             cost_model=COST_MODEL,
         )
         self.checkpoints = Checkpoints(

@@ -180,7 +180,7 @@ def test_control_sets_the_size_of_the_next_cut_and_says_why() -> None:
 
 def test_advice_changes_no_size() -> None:
     # One micro-batch a rank, so that both ranks have as many samples, which these norms are for.
-    run = Run([mixed] * 2, iterations=2, batch=adaptive(2, 16, warmup_steps=0), schedule={"token_cap": 10_000})
+    run = Run([mixed] * 2, iterations=2, batch=adaptive(2, 16, warmup_steps=0), token_cap=10_000)
     run.trainer.noise = GradientNoise(rank_sq_norms=(1.0, 1.0), sq_norm=2.1)
     run.run()
     assert run.column("global_batch_size") == [32, 32]

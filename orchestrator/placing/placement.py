@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -37,24 +37,34 @@ def place(lengths: Sequence[int], cost_model: CostModel, geometry: StepGeometry)
     """
     loads = _loads(lengths, cost_model, geometry)
     packed = packed_samples(loads.size.tolist(), geometry)
-    count = _most_micro_batches(len(packed), len(lengths), geometry)
-    step = PackedStep(packed=packed, count=count, loads=loads, geometry=geometry)
+    counts = _micro_batch_counts(len(packed), len(lengths), geometry)
+    step = PackedStep(packed=packed, count=counts[0], loads=loads, geometry=geometry)
     if geometry.balance is Balance.NONE:
         return deal_out(split(step), geometry.dp_size)
     if geometry.barrier is Barrier.MICRO_BATCH:
         ways = [way for way in (leveled(step), split(step)) if way is not None]
         return even_rows(ways, geometry.dp_size, loads, geometry.cap, moves_samples=step.moves_samples)
-    return _balanced(step)
+    placed = _soonest(step)
+    for count in counts[1:]:
+        if placed.makespan <= placed.goal:
+            break
+        # More micro-batches than packing needs have to buy time.
+        finer = _soonest(replace(step, count=count))
+        if finer.makespan < placed.makespan * (1 - TOLERANCE):
+            placed = finer
+    return placed.ranks
 
 
-def _most_micro_batches(num_packed: int, num_samples: int, geometry: StepGeometry) -> int:
-    """As many as packing needs under a token cap; more where a rank would otherwise have none, or a costly dummy.
+def _micro_batch_counts(num_packed: int, num_samples: int, geometry: StepGeometry) -> list[int]:
+    """The most micro-batches there may be, and more to try where these leave ranks waiting.
 
-    Where samples are counted a micro-batch is as full as it may be, not as it should be: there, ranks come first.
+    Under a token cap with free dummies, packing's own number comes first, but for a rank that would have none. Where
+    dummies run, or samples are counted, ranks come first: a micro-batch is as full as it may be, not as it should be.
     """
+    aligned = aligned_count(num_packed, dp_size=geometry.dp_size, count_multiple=geometry.count_multiple)
     if geometry.skips_dummies and geometry.token_cap is not None:
-        return max(num_packed, min(geometry.dp_size, num_samples))
-    return aligned_count(num_packed, dp_size=geometry.dp_size, count_multiple=geometry.count_multiple)
+        return sorted({max(num_packed, min(geometry.dp_size, num_samples)), aligned})
+    return [aligned]
 
 
 def _loads(lengths: Sequence[int], cost_model: CostModel, geometry: StepGeometry) -> SampleLoads:
@@ -68,7 +78,15 @@ def _loads(lengths: Sequence[int], cost_model: CostModel, geometry: StepGeometry
     )
 
 
-def _balanced(step: PackedStep) -> Ranks:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Placed:
+    ranks: Ranks
+    makespan: float
+    goal: float
+    """A makespan that is as good as its bound."""
+
+
+def _soonest(step: PackedStep) -> _Placed:
     """The ranks that are done soonest, with at most `count` micro-batches in all."""
     geometry, loads = step.geometry, step.loads
     mean = (float(loads.cost.sum()) + loads.overhead * len(step.packed)) / geometry.dp_size
@@ -92,7 +110,7 @@ def _balanced(step: PackedStep) -> Ranks:
             best, least = ranks, makespan
         if least <= goal:
             break
-    return best
+    return _Placed(ranks=best, makespan=least, goal=goal)
 
 
 def most_searches(num_samples: int, dp_size: int) -> int:

@@ -175,6 +175,12 @@ def test_where_dummies_are_skipped_there_are_no_more_micro_batches_than_packing_
     assert sum(map(bool, chain.from_iterable(step.micro_batches))) == max(num_packed, dp_size)
 
 
+def test_more_micro_batches_than_packing_needs_are_made_where_ranks_would_wait() -> None:
+    step = one_step([4] * 6, dp_size=2, token_cap=8).step(0)
+    assert len(first_fit_decreasing([4] * 6, 8)) == 3
+    assert [sum(map(len, rank)) for rank in step.micro_batches] == [3, 3]
+
+
 def test_equal_samples_fill_every_fixed_step_to_its_size() -> None:
     samples = sample_shapes([7] * 24)
     schedule = build_dp_schedule(

@@ -136,7 +136,5 @@ def check_figures(
 
 
 def allowed_micro_batches(num_packed: int, geometry: StepGeometry) -> int:
-    if geometry.skips_dummies:
-        return max(num_packed, geometry.dp_size)
     multiple = geometry.dp_size * geometry.count_multiple
     return -(-num_packed // multiple) * multiple

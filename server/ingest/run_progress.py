@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 from sqlalchemy import Connection, Row, select, update
 
-from orchestrator.contracts.messages import StepMessage
+from orchestrator.contracts.messages import NonFinite, StepMessage
 from server.database.tables import runs, steps
 from server.ingest.prepared_step import PreparedStep
 from server.runs.schemas import LastStep
@@ -65,21 +65,21 @@ def note_progress(connection: Connection, run: Row[Any], prepared: list[Prepared
         num_steps, is_newest = len(numbers), numbers[-1] == newest.step
     values: dict[str, Any] = {"num_steps": num_steps, "sparkline": sparkline.dump()}
     if is_newest:
-        values["last_step"] = last_step(newest).model_dump_json()
+        values["last_step"] = last_step(newest, reward=_newest_reward(run, prepared)).model_dump_json()
     connection.execute(update(runs).where(runs.c.key == run.key).values(values))
 
 
-def last_step(step: PreparedStep) -> LastStep:
+def last_step(step: PreparedStep, *, reward: float | NonFinite | None) -> LastStep:
     message = step.message
     step_s = _duration_s(message)
-    loss, reward = step.metrics.get(LOSS_METRIC), step.metrics.get(REWARD_METRIC)
+    loss = step.metrics.get(LOSS_METRIC)
     return LastStep(
         step=message.step,
         global_batch_size=message.global_batch_size,
         num_prompts=message.num_prompts,
         num_tokens=message.num_tokens,
         loss=None if loss is None else loss.value,
-        reward=None if reward is None else reward.value,
+        reward=reward,
         tokens_per_s=message.num_tokens / step_s if step_s > 0 else None,
         measured_idle_frac=message.measured_idle_frac,
         predicted_idle_frac=message.predicted_idle_frac,
@@ -87,6 +87,15 @@ def last_step(step: PreparedStep) -> LastStep:
         step_s=step_s,
         loss_aggregation=message.schedule.loss_aggregation,
     )
+
+
+def _newest_reward(run: Row[Any], prepared: list[PreparedStep]) -> float | NonFinite | None:
+    """Rewards come with the first step of an iteration; the others go on from it."""
+    for step in reversed(prepared):
+        reward = step.metrics.get(REWARD_METRIC)
+        if reward is not None and reward.value is not None:
+            return reward.value
+    return None if run.last_step is None else LastStep.model_validate_json(run.last_step).reward
 
 
 def _duration_s(message: StepMessage) -> float:

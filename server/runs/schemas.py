@@ -22,6 +22,7 @@ class LastStep(TextModel):
     num_tokens: int
     loss: float | NonFinite | None
     reward: float | NonFinite | None
+    """The newest that was measured: only the first step of an iteration has one."""
     tokens_per_s: float | NonFinite | None
     measured_idle_frac: float
     predicted_idle_frac: float

@@ -203,6 +203,17 @@ def test_a_resumed_attempt_takes_over_from_its_first_step(server: LiveServer) ->
     assert (old["attempt"], old["superseded"], old["samples_total"]) == (1, True, 412)
 
 
+def test_a_list_shows_the_newest_reward_though_later_steps_of_the_iteration_have_none(server: LiveServer) -> None:
+    run = server.launch()
+    server.record(run, step_message(0))
+    assert server.get(f"/runs/{run.id}")["last"]["reward"] is None
+    server.record(run, step_message(1, metrics={"reward/mean": metric(0.25)}), step_message(2))
+    assert server.get(f"/runs/{run.id}")["last"]["reward"] == 0.25
+    server.record(run, step_message(3, metrics={"reward/mean": metric(None)}))
+    summary = server.get(f"/runs/{run.id}")["last"]
+    assert (summary["step"], summary["reward"], summary["loss"]) == (3, 0.25, None)
+
+
 def test_the_newest_step_is_the_resumed_one_although_its_number_is_lower(server: LiveServer) -> None:
     run = server.launch()
     server.record(run, *(step_message(i) for i in range(10)))

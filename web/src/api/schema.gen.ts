@@ -1215,7 +1215,10 @@ export interface components {
             num_tokens: number;
             /** Predicted Idle Frac */
             predicted_idle_frac: number;
-            /** Reward */
+            /**
+             * Reward
+             * @description The newest that was measured: only the first step of an iteration has one.
+             */
             reward: number | ("NaN" | "Infinity" | "-Infinity") | null;
             /** Step */
             step: number;

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from orchestrator.contracts.schedule_spec import Balance, Barrier, Packer
+from orchestrator.contracts.schedule_spec import Balance, Barrier, Packer, ScheduleSpec
+from orchestrator.contracts.what_if import Geometry
 from orchestrator.placing.order import MicroBatchOrder
+from trainer.contracts.parallelism_spec import ParallelismSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,3 +57,18 @@ class StepGeometry:
     @property
     def order(self) -> MicroBatchOrder:
         return MicroBatchOrder.LARGEST_FIRST if self.pp == 1 else MicroBatchOrder.SMALL_ENDS
+
+
+def geometry_of(schedule: ScheduleSpec | Geometry, parallelism: ParallelismSpec | Geometry) -> StepGeometry:
+    """The settings that steps are scheduled with: those of a run, or of a what-if, which has both in one."""
+    return StepGeometry(
+        dp_size=parallelism.dp,
+        token_cap=schedule.token_cap,
+        micro_batch_size=schedule.micro_batch_size,
+        packer=schedule.packer,
+        balance=schedule.balance,
+        barrier=schedule.barrier,
+        cp=parallelism.cp,
+        pp=parallelism.pp,
+        vpp=parallelism.vpp,
+    )

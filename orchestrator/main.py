@@ -35,7 +35,7 @@ from orchestrator.cost_model import CostModel
 from orchestrator.data.prompt_source import TaskPromptSource
 from orchestrator.data.task_stream import TaskStream
 from orchestrator.engines.transformers_engine import EngineError, TransformersEngine
-from orchestrator.geometry import StepGeometry
+from orchestrator.geometry import geometry_of
 from orchestrator.journal import Journal
 from orchestrator.loop import IterationPlan, Outcome, TrainingLoop
 from orchestrator.reporter import JournalReporter
@@ -170,17 +170,7 @@ def _build_parts(spec: RunSpec, reporter: Reporter, ends: ExitStack, run_dir: Pa
     trainer = RayPolicyTrainer(spec.trainer)
     ends.callback(trainer.close)
     _log.info("trainer and engine are ready")
-    geometry = StepGeometry(
-        dp_size=spec.parallelism.dp,
-        token_cap=spec.schedule.token_cap,
-        micro_batch_size=spec.schedule.micro_batch_size,
-        packer=spec.schedule.packer,
-        balance=spec.schedule.balance,
-        barrier=spec.schedule.barrier,
-        cp=spec.parallelism.cp,
-        pp=spec.parallelism.pp,
-        vpp=spec.parallelism.vpp,
-    )
+    geometry = geometry_of(spec.schedule, spec.parallelism)
     return _Parts(
         tokenizer=tokenizer,
         source=TaskPromptSource(stream, tokenizer, max_prompt_tokens=spec.data.max_prompt_tokens),

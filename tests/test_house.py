@@ -88,6 +88,17 @@ def test_packages_meet_in_contracts_only() -> None:
     assert not crossing
 
 
+def test_the_documents_name_files_that_exist() -> None:
+    named = re.compile(r"`((?:bench|examples|migrations|orchestrator|scripts|server|tests|trainer|web)/[\w./-]+)`")
+    missing = [
+        f"{path.name}: {name}"
+        for path in tracked("*.md")
+        for name in named.findall(path.read_text(encoding="utf8"))
+        if not (ROOT / name).exists()
+    ]
+    assert not missing
+
+
 def test_no_file_names_a_package_registry() -> None:
     hosts = re.compile(r"py" r"pi\.org|python" r"hosted\.org|registry\.npm" r"js\.org")
     naming = []

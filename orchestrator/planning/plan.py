@@ -16,11 +16,11 @@ from orchestrator.contracts.plan import (
     RunPlan,
 )
 from orchestrator.contracts.run_spec import RunSpec
-from orchestrator.geometry import StepGeometry
+from orchestrator.geometry import StepGeometry, geometry_of
 from orchestrator.planning.effort import MAX_EFFORT, scheduling_effort
 from orchestrator.planning.foreseen import Foreseen
 from orchestrator.planning.model_shape import read_model_shape
-from orchestrator.planning.planned_geometry import MAX_RANKS, DrySchedule, geometry_of, spread
+from orchestrator.planning.planned_geometry import MAX_RANKS, DrySchedule, spread
 from orchestrator.planning.remarks import assumptions, warnings
 from orchestrator.planning.sample_lengths import prepare_lengths
 from orchestrator.planning.step_sizes import KeptRollouts, StepSize, foresee_sizes

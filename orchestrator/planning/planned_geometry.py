@@ -7,8 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from orchestrator.contracts.plan import PlannedGeometry
-from orchestrator.contracts.schedule_spec import ScheduleSpec
-from orchestrator.contracts.what_if import Geometry
 from orchestrator.cost_model import CostModel
 from orchestrator.geometry import StepGeometry
 from orchestrator.planning.sample_lengths import SampleLengths
@@ -17,25 +15,9 @@ from orchestrator.schedule import build_dp_schedule
 from orchestrator.seeds import derive_seed
 from orchestrator.step_figures import step_figures
 from trainer.contracts.certificate import LossAggregation
-from trainer.contracts.parallelism_spec import ParallelismSpec
 
 MAX_RANKS = 65_536
 """dp × pp; more lists of micro-batches than a browser could draw."""
-
-
-def geometry_of(schedule: ScheduleSpec | Geometry, parallelism: ParallelismSpec | Geometry) -> StepGeometry:
-    """The settings that steps are scheduled with: those of a run, or of a what-if, which has both in one."""
-    return StepGeometry(
-        dp_size=parallelism.dp,
-        token_cap=schedule.token_cap,
-        micro_batch_size=schedule.micro_batch_size,
-        packer=schedule.packer,
-        balance=schedule.balance,
-        barrier=schedule.barrier,
-        cp=parallelism.cp,
-        pp=parallelism.pp,
-        vpp=parallelism.vpp,
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,8 +11,9 @@ from orchestrator.contracts.messages import ScheduleMessage
 from orchestrator.contracts.schedule_spec import Packer
 from orchestrator.contracts.what_if import Geometry, WhatIf, WhatIfChange, WhatIfFigures, WhatIfRequest
 from orchestrator.cost_model import CostModel
+from orchestrator.geometry import geometry_of
 from orchestrator.planning.effort import MAX_PIPELINE_PASSES, pipeline_passes
-from orchestrator.planning.planned_geometry import MAX_RANKS, geometry_of
+from orchestrator.planning.planned_geometry import MAX_RANKS
 from orchestrator.planning.recovered_cost import recovered_cost_model
 from orchestrator.schedule import step_micro_batches
 from orchestrator.step_figures import StepFigures, step_figures

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from tests.server.live_server import LiveServer, running_server
 from tests.web.browser import WEB, Watched, running_browser, watched_context
@@ -38,6 +38,8 @@ def page(watched: Watched, server: LiveServer) -> Page:
     """A page of a browser that is signed in."""
     page = watched.open()
     page.goto(login_url(server))
+    # Keys that are pressed before the page stands are nobody's.
+    expect(page.get_by_role("heading", name="Runs")).to_be_visible()
     return page
 
 

@@ -7,8 +7,9 @@
     Heartbeat       driver → POST /api/v1/runs/{id}/heartbeat
     IngestAnswer    server → driver, the answer to each of them
 
-Every message names its attempt, which fences off writers of older attempts (409). The first three go through the
-driver's journal, so that they may arrive late or twice; the server takes each (run, attempt, step) once.
+Rollouts, logs and checkpoints have messages of their own, in the files beside this one. Every message names its
+attempt, which fences off writers of older attempts (409). The first three go through the driver's journal, so that
+they may arrive late or twice; the server takes each (run, attempt, step) once.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from orchestrator.contracts.batch_spec import AdaptiveMode
 from orchestrator.contracts.rollout_spec import ZeroVariancePolicy
 from orchestrator.contracts.run_spec import RunSpec
 from orchestrator.contracts.schedule_spec import Balance, Barrier, Packer
+from orchestrator.contracts.system_message import SystemSample
+from orchestrator.contracts.timeline_message import TimelineColumns
 from trainer.contracts.certificate import LossAggregation
 from trainer.contracts.metric import Reduction
 from trainer.contracts.optimizer_spec import LrUnit
@@ -47,6 +50,8 @@ class AttemptLaunch(TextModel):
     """Grants ingest of this attempt and nothing else."""
     run_dir: str
     """A directory of the run's own, for its journal and logs."""
+    resume_step: StepNumber | None = None
+    """Go on from the checkpoint of this step; None: from the newest, if there is any."""
 
 
 class Phase(StrEnum):
@@ -200,6 +205,8 @@ class StepMessage(StepReport):
     """The whole record of one step."""
 
     schedule: ScheduleMessage
+    timeline: TimelineColumns | None = None
+    """Who did what when; None: nobody measured it."""
 
 
 class StepsBatch(TextModel):
@@ -250,12 +257,18 @@ class Heartbeat(TextModel):
     """Steps trained so far."""
     total_steps: PositiveInt | None
     """Steps there will be, as far as it is known."""
+    is_paused: bool = False
+    """The driver waits between two steps, as the server wished."""
+    system: SystemSample | None = None
+    """How busy the machine is; not in every heartbeat."""
 
 
 class DesiredState(StrEnum):
     """What the server wants the driver to do."""
 
     RUN = "run"
+    PAUSE = "pause"
+    """Wait after the current step, with heartbeats, until it is RUN or STOP again."""
     STOP = "stop"
     """End after the current step and report `stopped`."""
 

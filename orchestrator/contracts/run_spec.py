@@ -14,6 +14,7 @@ from orchestrator.contracts.batch_plan import Supply, check_batch_plan
 from orchestrator.contracts.batch_spec import AdaptiveBatchSpec, BatchSpec
 from orchestrator.contracts.checkpoint_spec import CheckpointSpec, LimitsSpec
 from orchestrator.contracts.data_spec import ReasoningGymDataSpec
+from orchestrator.contracts.recording_spec import RecordingSpec
 from orchestrator.contracts.rollout_spec import FilterSpec, ReasoningGymRewardSpec, RolloutSpec, ZeroVariancePolicy
 from orchestrator.contracts.schedule_spec import Packer, ScheduleSpec
 from orchestrator.contracts.warm_start_spec import SftWarmStartSpec
@@ -58,6 +59,8 @@ class RunSpec(TextModel):
     """Layout of the trainer; one rank unless said."""
     checkpoint: CheckpointSpec = CheckpointSpec()
     """When the run saves its state."""
+    recording: RecordingSpec = RecordingSpec()
+    """How much of its rollouts is recorded."""
     limits: LimitsSpec = LimitsSpec()
     """What the run may use up before it fails."""
     tags: dict[Name, Annotated[str, Field(max_length=200)]] = {}

@@ -2,6 +2,7 @@
 
 queued → starting → running ──────────────→ succeeded | failed
    │  ↑──────┴─────────┤  ⇅ lost      ↑ restart: on to the next attempt, from the last checkpoint
+   │         │         │  ⇅ pausing → paused
    │         └────┬────┘
    ↓              ↓
 cancelled ←── stopping
@@ -21,6 +22,10 @@ class RunState(StrEnum):
     """Its job is submitted; the driver has not reported yet."""
     RUNNING = "running"
     """The driver reports."""
+    PAUSING = "pausing"
+    """Asked to pause; the driver ends its step first."""
+    PAUSED = "paused"
+    """The driver waits between two steps, with all its processes."""
     STOPPING = "stopping"
     """Asked to stop; the driver ends its step, or is ended when the deadline passes."""
     LOST = "lost"
@@ -39,7 +44,7 @@ class RunState(StrEnum):
     @property
     def has_job(self) -> bool:
         """Whether a Ray job may be alive behind it."""
-        return self in (RunState.STARTING, RunState.RUNNING, RunState.STOPPING, RunState.LOST)
+        return self not in (RunState.QUEUED, RunState.SUCCEEDED, RunState.FAILED, RunState.CANCELLED)
 
 
 class RunTrigger(StrEnum):
@@ -49,6 +54,12 @@ class RunTrigger(StrEnum):
     """The server submits the job."""
     REPORT = "report"
     """The driver's first report, or one after silence."""
+    PAUSE = "pause"
+    """Somebody asks the run to wait."""
+    PAUSED = "paused"
+    """The driver says that it waits."""
+    RESUME = "resume"
+    """Somebody asks the run to go on."""
     CANCEL = "cancel"
     """Somebody asks the run to stop."""
     SILENCE = "silence"
@@ -80,6 +91,20 @@ TRANSITIONS: dict[tuple[RunState, RunTrigger], RunState] = {
     (RunState.RUNNING, RunTrigger.SILENCE): RunState.LOST,
     (RunState.RUNNING, RunTrigger.SUCCEED): RunState.SUCCEEDED,
     (RunState.RUNNING, RunTrigger.FAIL): RunState.FAILED,
+    (RunState.RUNNING, RunTrigger.PAUSE): RunState.PAUSING,
+    (RunState.PAUSING, RunTrigger.PAUSED): RunState.PAUSED,
+    (RunState.PAUSING, RunTrigger.RESUME): RunState.RUNNING,
+    (RunState.PAUSING, RunTrigger.CANCEL): RunState.STOPPING,
+    (RunState.PAUSING, RunTrigger.SILENCE): RunState.LOST,
+    (RunState.PAUSING, RunTrigger.RESTART): RunState.QUEUED,
+    (RunState.PAUSING, RunTrigger.SUCCEED): RunState.SUCCEEDED,
+    (RunState.PAUSING, RunTrigger.FAIL): RunState.FAILED,
+    (RunState.PAUSED, RunTrigger.RESUME): RunState.RUNNING,
+    (RunState.PAUSED, RunTrigger.CANCEL): RunState.STOPPING,
+    (RunState.PAUSED, RunTrigger.SILENCE): RunState.LOST,
+    (RunState.PAUSED, RunTrigger.RESTART): RunState.QUEUED,
+    (RunState.PAUSED, RunTrigger.FAIL): RunState.FAILED,
+    # Whoever asked for the pause was told that it had been lost: it goes on, and can be asked again.
     (RunState.LOST, RunTrigger.REPORT): RunState.RUNNING,
     (RunState.LOST, RunTrigger.CANCEL): RunState.STOPPING,
     (RunState.LOST, RunTrigger.SUCCEED): RunState.SUCCEEDED,

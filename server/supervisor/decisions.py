@@ -103,7 +103,7 @@ def _decide_run(run: RunView, deadlines: Deadlines) -> list[Action]:
             return _clear_away(run, deadlines) if run.attempt else []
         case RunState.STARTING:
             return _decide_starting(run, deadlines)
-        case RunState.RUNNING:
+        case RunState.RUNNING | RunState.PAUSING | RunState.PAUSED:
             return _decide_running(run, deadlines)
         case RunState.LOST:
             return _decide_lost(run, deadlines)

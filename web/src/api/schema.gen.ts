@@ -547,6 +547,12 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
+         * Activity
+         * @description What an actor is at. What no span covers is waiting.
+         * @enum {string}
+         */
+        Activity: "generate" | "score" | "log_probs" | "forward_backward" | "optimizer" | "push" | "evaluate" | "save" | "schedule";
+        /**
          * AdaptiveBatchSpec
          * @description The measured gradient noise scale (McCandlish et al. 2018, appendix A) proposes how many rollouts make a step.
          *
@@ -923,7 +929,7 @@ export interface components {
          * @description What the server wants the driver to do.
          * @enum {string}
          */
-        DesiredState: "run" | "stop";
+        DesiredState: "run" | "pause" | "stop";
         /**
          * EventMessage
          * @description Something worth telling that is not a step, e.g. an iteration in which no group survived the filter.
@@ -1098,6 +1104,20 @@ export interface components {
             vpp: number;
         };
         /**
+         * GpuSample
+         * @description One GPU of the driver's machine.
+         */
+        GpuSample: {
+            /** Index */
+            index: number;
+            /** Memory Bytes */
+            memory_bytes: number;
+            /** Memory Total Bytes */
+            memory_total_bytes: number;
+            /** Utilization Frac */
+            utilization_frac: number;
+        };
+        /**
          * Health
          * @description The server answers.
          */
@@ -1127,10 +1147,18 @@ export interface components {
             /** Attempt */
             attempt: number;
             /**
+             * Is Paused
+             * @description The driver waits between two steps, as the server wished.
+             * @default false
+             */
+            is_paused: boolean;
+            /**
              * Num Steps
              * @description Steps trained so far.
              */
             num_steps: number;
+            /** @description How busy the machine is; not in every heartbeat. */
+            system?: components["schemas"]["SystemSample"] | null;
             /**
              * Total Steps
              * @description Steps there will be, as far as it is known.
@@ -1760,6 +1788,27 @@ export interface components {
             type: string;
         };
         /**
+         * ProcessSample
+         * @description One process of the run.
+         */
+        ProcessSample: {
+            /**
+             * Cpu Cores
+             * @description Cores kept busy since the sample before; 1.0 is one whole core.
+             */
+            cpu_cores: number;
+            /**
+             * Memory Bytes
+             * @description Resident.
+             */
+            memory_bytes: number;
+            /**
+             * Name
+             * @description `driver`, `rank 0`, `engine 1`.
+             */
+            name: string;
+        };
+        /**
          * PythonFunction
          * @description A function of the user's, imported by the processes of the run.
          */
@@ -1915,6 +1964,24 @@ export interface components {
              * @default 1
              */
             weight: number;
+        };
+        /**
+         * RecordingSpec
+         * @description What the dashboard can show of rollouts. The books of an iteration count all of them, recorded or not.
+         */
+        RecordingSpec: {
+            /**
+             * Groups Per Iteration
+             * @description So many of an iteration's groups are recorded with their texts, spread evenly over it; null: all.
+             * @default 32
+             */
+            groups_per_iteration: number | null;
+            /**
+             * Tokens Per Rollout
+             * @description So many of a response's tokens are recorded one by one with their log-probs; 0: none.
+             * @default 2048
+             */
+            tokens_per_rollout: number;
         };
         /**
          * Reduction
@@ -2345,6 +2412,14 @@ export interface components {
              */
             parallelism: components["schemas"]["ParallelismSpec"];
             /**
+             * @description How much of its rollouts is recorded.
+             * @default {
+             *       "groups_per_iteration": 32,
+             *       "tokens_per_rollout": 2048
+             *     }
+             */
+            recording: components["schemas"]["RecordingSpec"];
+            /**
              * Reward
              * @description What judges a response; several are added by weight.
              */
@@ -2373,7 +2448,7 @@ export interface components {
          * @description Where a run is in its life.
          * @enum {string}
          */
-        RunState: "queued" | "starting" | "running" | "stopping" | "lost" | "succeeded" | "failed" | "cancelled";
+        RunState: "queued" | "starting" | "running" | "pausing" | "paused" | "stopping" | "lost" | "succeeded" | "failed" | "cancelled";
         /**
          * RunSummary
          * @description A run as lists and the live stream tell it.
@@ -2939,6 +3014,8 @@ export interface components {
             status: components["schemas"]["StepStatus"];
             /** Step */
             step: number;
+            /** @description Who did what when; None: nobody measured it. */
+            timeline?: components["schemas"]["TimelineColumns"] | null;
         };
         /**
          * StepPage
@@ -3155,6 +3232,63 @@ export interface components {
             time: number[];
             /** Tokens */
             tokens: number[];
+        };
+        /**
+         * SystemSample
+         * @description The machine that the driver runs on, at one moment.
+         */
+        SystemSample: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /**
+             * Cpu Frac
+             * @description Of all cores, whoever uses them, since the sample before.
+             */
+            cpu_frac: number;
+            /**
+             * Generated Tokens Per S
+             * @description Of all engines, over their last generation; None: they have not generated yet.
+             */
+            generated_tokens_per_s?: number | null;
+            /**
+             * Gpus
+             * @default []
+             */
+            gpus: components["schemas"]["GpuSample"][];
+            /**
+             * Memory Bytes
+             * @description In use, whoever uses it.
+             */
+            memory_bytes: number;
+            /** Memory Total Bytes */
+            memory_total_bytes: number;
+            /** Num Cpus */
+            num_cpus: number;
+            /** Processes */
+            processes: components["schemas"]["ProcessSample"][];
+        };
+        /**
+         * TimelineColumns
+         * @description Spans of a step, in columns of equal length, by start. Spans of one actor do not overlap.
+         */
+        TimelineColumns: {
+            /** Activity */
+            activity: components["schemas"]["Activity"][];
+            /**
+             * Actor
+             * @description `driver`, `rank 0`, `engine 1`.
+             */
+            actor: string[];
+            /** End S */
+            end_s: number[];
+            /**
+             * Start S
+             * @description Seconds since the step's `started_at`.
+             */
+            start_s: number[];
         };
         /**
          * TisSpec

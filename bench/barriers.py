@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from rich.table import Table
@@ -38,7 +39,7 @@ def _rows_row(distribution: str, num_samples: int, dp_size: int) -> list[str]:
     samples, idle, seconds = shapes_of(lengths), [], 0.0
     for way in WAYS.values():
         geometry = StepGeometry(dp_size=dp_size, token_cap=TOKEN_CAP, barrier=Barrier.MICRO_BATCH, **way)
-        seconds, schedule = best_s(lambda geometry=geometry: schedule_of(samples, geometry), num_repeats=3)
+        seconds, schedule = best_s(partial(schedule_of, samples, geometry), num_repeats=3)
         idle.append(figures_of(schedule, lengths, geometry).predicted_idle_frac)
     return [
         distribution,

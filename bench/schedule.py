@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import numpy as np
 from rich.console import Console
@@ -157,7 +158,7 @@ def _small_row(distribution: str, num_samples: int, dp_size: int) -> list[str]:
     for seed in range(NUM_SMALL_STEPS):
         lengths = draw_lengths(distribution, num_samples, longest=TOKEN_CAP, seed=seed)
         samples, cost = shapes_of(lengths), COST_MODEL.costs(lengths)
-        seconds, schedule = best_s(lambda samples=samples: schedule_of(samples, geometry), num_repeats=1)
+        seconds, schedule = best_s(partial(schedule_of, samples, geometry), num_repeats=1)
         all_seconds.append(seconds)
         judged = judge(schedule.step(0).micro_batches, lengths)
         reached.append(judged.max_over_mean)

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import ray
 
+from orchestrator.advantages import estimate_of
 from orchestrator.checkpoint_store import CheckpointStore
 from orchestrator.checkpoints import Checkpoints
 from orchestrator.contracts.algorithm_spec import AdvantageEstimator
@@ -121,7 +122,7 @@ def main(model_dir: str, prompts_file: str, max_new_tokens: int, num_steps: int,
                 "samples": sum(message.global_batch_size for message in messages),
                 "response_tokens": sum(message.num_loss_tokens for message in messages),
                 "parts_s": {
-                    name: sum(message.metrics[f"perf/{name}_s"].value for message in messages)  # type: ignore[misc]
+                    name: sum(float(message.metrics[f"perf/{name}_s"].value or 0.0) for message in messages)
                     for name in ("generate", "train", "push")
                 },
                 "forward_backward_s": sum(max(map(sum, message.schedule.measured_s)) for message in messages),
@@ -160,7 +161,8 @@ def _loop(
         ),
         plan=IterationPlan(
             iterations=iterations,
-            advantage=AdvantageEstimator.GRPO,
+            estimate=estimate_of(AdvantageEstimator.GRPO),
+            reward_kl=None,
             batch=AllBatchSpec(type="all"),
             filter_spec=filter_spec,
             rollouts_per_iteration=PROMPTS_PER_STEP * GROUP_SIZE,

@@ -9,7 +9,9 @@ import json
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 from datasets import Dataset
@@ -21,13 +23,13 @@ PROMPTS_PER_STEP, GROUP_SIZE = 8, 8
 LEARNING_RATE = 1e-9
 
 
-class StepClock(TrainerCallback):
+class StepClock(TrainerCallback):  # type: ignore[misc]  # transformers' types are not checked here
     """Notes when each step ends."""
 
     def __init__(self) -> None:
         self.ends: list[float] = []
 
-    def on_step_end(self, *_args, **_kwargs) -> None:
+    def on_step_end(self, *_args: Any, **_kwargs: Any) -> None:
         self.ends.append(time.perf_counter())
 
 
@@ -39,7 +41,7 @@ class TokenCounter:
     def __init__(self) -> None:
         self.tokens: list[int] = []
 
-    def __call__(self, completion_ids, **_kwargs) -> list[float]:
+    def __call__(self, completion_ids: Sequence[Sequence[int]], **_kwargs: Any) -> list[float]:
         self.tokens.append(sum(map(len, completion_ids)))
         return [sum(i % 2 == 0 for i in ids) / max(1, len(ids)) for ids in completion_ids]
 

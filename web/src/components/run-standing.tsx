@@ -14,6 +14,10 @@ export function runStanding(run: RunSummary, nowMs: number): string {
       return run.activity ?? "Its job starts";
     case "running":
       return whatRunningDoes(run);
+    case "pausing":
+      return run.num_steps > 0 ? `Pauses after step ${formatInteger(run.num_steps)}` : "Pauses";
+    case "paused":
+      return run.num_steps > 0 ? `Paused after step ${formatInteger(run.num_steps - 1)}` : "Paused";
     case "stopping":
       return run.num_steps > 0 ? `Ends after step ${formatInteger(run.num_steps)}` : "Ends";
     case "lost":

@@ -75,6 +75,15 @@ export function questionOf(run: Run): Question {
       mode: "graceful",
     };
   }
+  if (run.state === "paused") {
+    return {
+      title: `Stop ${run.name}?`,
+      text: "It waits between two steps and ends at once. All its records are kept.",
+      keep: "Keep it paused",
+      act: "Stop the run",
+      mode: "graceful",
+    };
+  }
   return {
     title: `Stop ${run.name}?`,
     text: `Step ${formatInteger(run.num_steps)} is finished${about(run)}. All its records are kept.`,

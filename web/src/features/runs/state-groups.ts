@@ -15,6 +15,7 @@ export interface StateGroup {
 export const STATE_GROUPS: readonly StateGroup[] = [
   { key: "running", word: "Running", shape: "running", states: ["running"], isAlwaysShown: true },
   { key: "waiting", word: "Waiting", shape: "queued", states: ["queued", "starting"] },
+  { key: "paused", word: "Paused", shape: "paused", states: ["pausing", "paused"] },
   { key: "stopping", word: "Stopping", shape: "stopping", states: ["stopping"] },
   { key: "failed", word: "Failed", shape: "failed", states: ["failed"] },
   { key: "lost", word: "Lost", shape: "lost", states: ["lost"] },

@@ -4,7 +4,9 @@ import { lazy, Suspense } from "react";
 import { parseCompareSearch } from "@/features/compare/compare-search";
 import { parseConfigSearch } from "@/features/config/config-search";
 import { parseEventsSearch } from "@/features/events/events-search";
+import { parseLogsSearch } from "@/features/logs/logs-search";
 import { parseNewRunSearch } from "@/features/new-run/new-run-search";
+import { parseRolloutsSearch } from "@/features/rollouts/rollouts-search";
 import { RunPage } from "@/features/run/run-page";
 import { parseRunSearch } from "@/features/run/run-search";
 import { RunShell } from "@/features/run-shell/run-shell";
@@ -12,6 +14,7 @@ import { RunsPage } from "@/features/runs/runs-page";
 import { parseRunsSearch } from "@/features/runs/runs-search";
 import { SchedulePage } from "@/features/schedule/schedule-page";
 import { parseScheduleSearch } from "@/features/schedule/schedule-search";
+import { parseTimelineSearch } from "@/features/timeline/timeline-search";
 import { PageMissing, Root } from "./root";
 
 const NewRunPage = lazy(async () => {
@@ -31,6 +34,21 @@ const EventsPage = lazy(async () => {
 
 const ComparePage = lazy(async () => {
   const { ComparePage: page } = await import("@/features/compare/compare-page");
+  return { default: page };
+});
+
+const TimelinePage = lazy(async () => {
+  const { TimelinePage: page } = await import("@/features/timeline/timeline-page");
+  return { default: page };
+});
+
+const RolloutsPage = lazy(async () => {
+  const { RolloutsPage: page } = await import("@/features/rollouts/rollouts-page");
+  return { default: page };
+});
+
+const LogsPage = lazy(async () => {
+  const { LogsPage: page } = await import("@/features/logs/logs-page");
   return { default: page };
 });
 
@@ -136,6 +154,84 @@ const scheduleRoute = createRoute({
   },
 });
 
+const timelineRoute = createRoute({
+  getParentRoute: () => runRoute,
+  path: "/timeline",
+  validateSearch: parseTimelineSearch,
+  component: function TimelineRoute() {
+    const { runId } = timelineRoute.useParams();
+    const navigate = timelineRoute.useNavigate();
+    return (
+      <Suspense>
+        <TimelinePage
+          key={runId}
+          runId={runId}
+          search={timelineRoute.useSearch()}
+          setSearch={(patch) =>
+            navigate({
+              search: (old) => parseTimelineSearch({ ...old, ...patch }),
+              replace: true,
+              resetScroll: false,
+            })
+          }
+        />
+      </Suspense>
+    );
+  },
+});
+
+const rolloutsRoute = createRoute({
+  getParentRoute: () => runRoute,
+  path: "/rollouts",
+  validateSearch: parseRolloutsSearch,
+  component: function RolloutsRoute() {
+    const { runId } = rolloutsRoute.useParams();
+    const navigate = rolloutsRoute.useNavigate();
+    return (
+      <Suspense>
+        <RolloutsPage
+          key={runId}
+          runId={runId}
+          search={rolloutsRoute.useSearch()}
+          setSearch={(patch) =>
+            navigate({
+              search: (old) => parseRolloutsSearch({ ...old, ...patch }),
+              replace: true,
+              resetScroll: false,
+            })
+          }
+        />
+      </Suspense>
+    );
+  },
+});
+
+const logsRoute = createRoute({
+  getParentRoute: () => runRoute,
+  path: "/logs",
+  validateSearch: parseLogsSearch,
+  component: function LogsRoute() {
+    const { runId } = logsRoute.useParams();
+    const navigate = logsRoute.useNavigate();
+    return (
+      <Suspense>
+        <LogsPage
+          key={runId}
+          runId={runId}
+          search={logsRoute.useSearch()}
+          setSearch={(patch) =>
+            navigate({
+              search: (old) => parseLogsSearch({ ...old, ...patch }),
+              replace: true,
+              resetScroll: false,
+            })
+          }
+        />
+      </Suspense>
+    );
+  },
+});
+
 const configRoute = createRoute({
   getParentRoute: () => runRoute,
   path: "/config",
@@ -202,7 +298,15 @@ export const router = createRouter({
     runsRoute,
     newRunRoute,
     compareRoute,
-    runRoute.addChildren([overviewRoute, scheduleRoute, configRoute, eventsRoute]),
+    runRoute.addChildren([
+      overviewRoute,
+      scheduleRoute,
+      timelineRoute,
+      rolloutsRoute,
+      logsRoute,
+      configRoute,
+      eventsRoute,
+    ]),
   ]),
   scrollRestoration: true,
 });

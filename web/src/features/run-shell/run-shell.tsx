@@ -81,6 +81,9 @@ function Failed({ error, onRetry }: { error: Error; onRetry: () => void }) {
 const TABS = [
   { to: "/runs/$runId", label: "Overview" },
   { to: "/runs/$runId/schedule", label: "Schedule" },
+  { to: "/runs/$runId/timeline", label: "Timeline" },
+  { to: "/runs/$runId/rollouts", label: "Rollouts" },
+  { to: "/runs/$runId/logs", label: "Logs" },
   { to: "/runs/$runId/config", label: "Config" },
   { to: "/runs/$runId/events", label: "Events" },
 ] as const;

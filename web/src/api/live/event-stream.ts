@@ -4,8 +4,9 @@
  * a proxy, 401, 503). Then a new source is opened with ?cursor=, after a delay that grows.
  */
 import type { FromHolder, StreamEventName, StreamStatus } from "./messages";
+import { NEWS_NAMES } from "./news";
 
-const EVENT_NAMES: readonly StreamEventName[] = ["run", "steps", "resync"];
+const EVENT_NAMES: readonly StreamEventName[] = ["run", "steps", "resync", ...NEWS_NAMES];
 const FIRST_RETRY_MS = 1000;
 const LAST_RETRY_MS = 10_000;
 

@@ -4,7 +4,8 @@ import type { Run, RunList, RunSummary, StepsFrame } from "../types";
 import { setStreamStatus } from "./connection";
 import { subscribeResync } from "./frames";
 import { LiveFollower } from "./live-follower";
-import type { StreamStatus } from "./messages";
+import type { StreamEventName, StreamStatus } from "./messages";
+import { subscribeNews } from "./news";
 
 function run(state: RunSummary["state"], id = "a"): RunSummary {
   return { id, state, num_steps: 0, last: null } as unknown as RunSummary;
@@ -26,7 +27,7 @@ function openPage<Data>(queryKey: readonly unknown[], queryClient = new QueryCli
   });
   observer.subscribe(() => {});
   const follower = new LiveFollower(queryClient);
-  const tell = (name: "run" | "steps" | "resync", data: object) =>
+  const tell = (name: StreamEventName, data: object) =>
     follower.receive({ type: "event", name, id: "e-1", data: JSON.stringify(data) });
   const answer = async (index: number, data: Data) => {
     answers[index]?.(data);
@@ -145,4 +146,20 @@ test("a cached step that a later attempt trained again is asked again, and no ot
   page.tell("steps", { run: "a", attempt: 2, step: [7] } satisfies Partial<StepsFrame>);
   await page.answer(1, "attempt 2");
   expect(page.data()).toBe("attempt 2");
+});
+
+test("news of a run make only its own answers old, and reach whoever asked for them", async () => {
+  const page = openPage(["rollouts", "a", {}]);
+  await page.answer(0, {});
+  const told = vi.fn();
+  const stop = subscribeNews("logs", "a", told);
+  page.tell("iteration", { run: "b" });
+  page.tell("logs", { run: "a" });
+  expect([page.answers.length, told.mock.calls.length]).toEqual([1, 1]);
+  page.tell("iteration", { run: "a" });
+  await page.answer(1, {});
+  expect(page.answers).toHaveLength(2);
+  stop();
+  page.tell("logs", { run: "a" });
+  expect(told).toHaveBeenCalledTimes(1);
 });

@@ -14,6 +14,7 @@ import type { RunSummary, StepsFrame } from "../types";
 import { setStreamStatus, streamStatus } from "./connection";
 import { deliverResync, deliverSteps } from "./frames";
 import type { FromHolder, StreamEvent, StreamStatus, TabWasAway } from "./messages";
+import { deliverNews, isNews, MADE_OLD, type NewsName } from "./news";
 import { notePace } from "./pace";
 
 /** A break shorter than this is mended without a word. */
@@ -24,7 +25,7 @@ const CATCH_UP_MS = 1500;
 const LIST_DELAY_MS = 400;
 
 /** Kinds of queries whose key goes on with a run and a step. */
-const OF_STEPS: readonly unknown[] = ["step", "schedule", "whatif"];
+const OF_STEPS: readonly unknown[] = ["step", "schedule", "whatif", "timeline"];
 
 export class LiveFollower {
   readonly #queryClient: QueryClient;
@@ -46,7 +47,15 @@ export class LiveFollower {
   #onEvent(event: StreamEvent): void {
     if (event.name === "run") this.#onRun(JSON.parse(event.data));
     else if (event.name === "steps") this.#onSteps(JSON.parse(event.data));
+    else if (isNews(event.name)) this.#onNews(event.name, JSON.parse(event.data).run);
     else this.#askAgain();
+  }
+
+  #onNews(name: NewsName, runId: string): void {
+    const isOld = ({ queryKey: [kind, id] }: Query) =>
+      typeof kind === "string" && MADE_OLD[name].includes(kind) && id === runId;
+    askAgain(this.#queryClient, { predicate: isOld });
+    deliverNews(name, runId);
   }
 
   #onRun(run: RunSummary): void {

@@ -1,6 +1,7 @@
 /** What the holder of the one event stream and the tabs of a browser say to each other. */
+import type { NewsName } from "./news";
 
-export type StreamEventName = "run" | "steps" | "resync";
+export type StreamEventName = "run" | "steps" | "resync" | NewsName;
 
 /** An event as it came, its data still as text: parsed only in the tabs that use it. */
 export interface StreamEvent {

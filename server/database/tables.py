@@ -20,6 +20,7 @@ from typing import Any
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     Column,
     Dialect,
     Double,
@@ -143,6 +144,8 @@ attempts = Table(
     Column("created_at", Timestamp, nullable=False),
     Column("last_heartbeat_at", Timestamp),
     Column("first_step", BigInteger),
+    # As first_step, for iterations; an attempt that begins in the warm start has 0.
+    Column("first_iteration", BigInteger),
     # Below this step the rollups hold all that is recorded.
     Column("rolled_up_to", BigInteger, nullable=False, server_default="0"),
     Column("outcome", String(16)),
@@ -254,6 +257,157 @@ rollups = Table(
     Column("positive_infinity_step", BigInteger),
     Column("negative_infinity_step", BigInteger),
     sqlite_with_rowid=False,
+)
+
+iterations = Table(
+    "iterations",
+    metadata,
+    Column("run_key", _Key, primary_key=True, autoincrement=False),
+    Column("attempt", Integer, primary_key=True, autoincrement=False),
+    Column("iteration", BigInteger, primary_key=True, autoincrement=False),
+    Column("content_hash", LargeBinary(32), nullable=False),
+    Column("started_at", Timestamp, nullable=False),
+    Column("ended_at", Timestamp, nullable=False),
+    Column("first_step", BigInteger),
+    Column("num_steps", BigInteger, nullable=False),
+    Column("num_refills", BigInteger, nullable=False),
+    Column("num_carried_in", BigInteger, nullable=False),
+    Column("num_generated", BigInteger, nullable=False),
+    # JSON: rollouts by reason
+    Column("filtered", Text, nullable=False),
+    Column("dropped", Text, nullable=False),
+    Column("num_trained", BigInteger, nullable=False),
+    Column("num_carried_out", BigInteger, nullable=False),
+    Column("num_groups", BigInteger, nullable=False),
+    Column("num_recorded_groups", BigInteger, nullable=False),
+    Column("num_recorded_rollouts", BigInteger, nullable=False),
+    # Since when retention has taken its texts and tokens away
+    Column("pruned_at", Timestamp),
+    Index("ix_iterations_run_key_first_step", "run_key", "first_step"),
+)
+
+rollout_groups = Table(
+    "rollout_groups",
+    metadata,
+    Column("run_key", _Key, primary_key=True, autoincrement=False),
+    Column("attempt", Integer, primary_key=True, autoincrement=False),
+    Column("iteration", BigInteger, primary_key=True, autoincrement=False),
+    # Counts from 0 within the iteration, as recorded.
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("group_id", Text, nullable=False),
+    Column("task", Text, nullable=False),
+    Column("num_prompt_tokens", BigInteger, nullable=False),
+    # zlib over JSON of (prompt, answer, responses); null: not kept any more
+    Column("texts", LargeBinary),
+)
+
+rollouts = Table(
+    "rollouts",
+    metadata,
+    Column("run_key", _Key, primary_key=True, autoincrement=False),
+    Column("attempt", Integer, primary_key=True, autoincrement=False),
+    Column("iteration", BigInteger, primary_key=True, autoincrement=False),
+    Column("group_number", Integer, primary_key=True, autoincrement=False),
+    # Counts from 0 within the group.
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("rollout_id", Text, nullable=False),
+    Column("fate", String(16), nullable=False),
+    Column("reason", Text),
+    Column("step", BigInteger),
+    Column("age", BigInteger, nullable=False),
+    Column("num_tokens", BigInteger, nullable=False),
+    Column("truncated", Boolean, nullable=False),
+    Column("reward", Double),
+    Column("advantage", Double),
+    Column("first_policy_version", BigInteger, nullable=False),
+    Column("last_policy_version", BigInteger, nullable=False),
+    Index("ix_rollouts_run_key_rollout_id", "run_key", "rollout_id"),
+)
+
+rollout_tokens = Table(
+    "rollout_tokens",
+    metadata,
+    Column("run_key", _Key, primary_key=True, autoincrement=False),
+    Column("attempt", Integer, primary_key=True, autoincrement=False),
+    Column("iteration", BigInteger, primary_key=True, autoincrement=False),
+    Column("group_number", Integer, primary_key=True, autoincrement=False),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    # zlib over JSON of the pieces
+    Column("pieces", LargeBinary, nullable=False),
+    # zlib over packed floats, one for each piece (server/rollouts/packed_floats.py); null: not recorded
+    Column("log_probs", LargeBinary),
+    Column("trainer_log_probs", LargeBinary),
+)
+
+rollout_fates = Table(
+    "rollout_fates",
+    metadata,
+    Column("run_key", _Key, primary_key=True, autoincrement=False),
+    Column("attempt", Integer, primary_key=True, autoincrement=False),
+    # The one that took the rollout up again
+    Column("iteration", BigInteger, primary_key=True, autoincrement=False),
+    Column("rollout_id", Text, primary_key=True),
+    Column("fate", String(16), nullable=False),
+    Column("reason", Text),
+    Column("step", BigInteger),
+    Column("age", BigInteger, nullable=False),
+    Index("ix_rollout_fates_run_key_rollout_id", "run_key", "rollout_id"),
+)
+
+log_lines = Table(
+    "log_lines",
+    metadata,
+    # In the order of arrival: who reads on from an id misses no line that comes late.
+    Column("id", _Key, primary_key=True, autoincrement=True),
+    Column("run_key", _Key, ForeignKey("runs.key"), nullable=False),
+    Column("attempt", Integer, nullable=False),
+    Column("source", Text, nullable=False),
+    Column("number", BigInteger, nullable=False),
+    Column("at", Timestamp, nullable=False),
+    # From 0, debug, to 3, error
+    Column("severity", SmallInteger, nullable=False),
+    Column("text", Text, nullable=False),
+    UniqueConstraint("run_key", "attempt", "source", "number"),
+    Index("ix_log_lines_run_key_severity_id", "run_key", "severity", "id"),
+)
+
+checkpoints = Table(
+    "checkpoints",
+    metadata,
+    Column("run_key", _Key, primary_key=True, autoincrement=False),
+    Column("attempt", Integer, primary_key=True, autoincrement=False),
+    Column("step", BigInteger, primary_key=True, autoincrement=False),
+    Column("iteration", BigInteger, nullable=False),
+    Column("phase", String(16), nullable=False),
+    Column("policy_version", BigInteger, nullable=False),
+    Column("at", Timestamp, nullable=False),
+    Column("directory", Text, nullable=False),
+    Column("num_bytes", BigInteger, nullable=False),
+    Column("write_s", Double, nullable=False),
+    Column("removed", Boolean, nullable=False),
+)
+
+timelines = Table(
+    "timelines",
+    metadata,
+    Column("run_key", _Key, primary_key=True, autoincrement=False),
+    Column("attempt", Integer, primary_key=True, autoincrement=False),
+    Column("step", BigInteger, primary_key=True, autoincrement=False),
+    # zlib over the JSON of TimelineColumns
+    Column("blob", LargeBinary, nullable=False),
+)
+
+system_samples = Table(
+    "system_samples",
+    metadata,
+    Column("run_key", _Key, primary_key=True, autoincrement=False),
+    Column("attempt", Integer, primary_key=True, autoincrement=False),
+    # Counts from 0 within the attempt: what is read of many of them is every so many-th.
+    Column("number", BigInteger, primary_key=True, autoincrement=False),
+    Column("at", Timestamp, nullable=False),
+    # zlib over the JSON of a SystemSample
+    Column("blob", LargeBinary, nullable=False),
+    Index("ix_system_samples_run_key_at", "run_key", "at"),
 )
 
 events = Table(

@@ -17,15 +17,24 @@ from sqlalchemy import Connection, Table, delete, select, tuple_
 from server.database.engine import Database
 from server.database.tables import (
     attempts,
+    checkpoints,
     events,
     idempotency_keys,
+    iterations,
+    log_lines,
     metric_names,
     points,
+    rollout_fates,
+    rollout_groups,
+    rollout_tokens,
+    rollouts,
     rollups,
     run_tags,
     runs,
     schedules,
     steps,
+    system_samples,
+    timelines,
 )
 from server.database.writer import Transaction, Writer
 from server.errors import BusyError
@@ -35,6 +44,11 @@ log = logging.getLogger(__name__)
 _CHUNK_ROWS = 5_000
 _PAUSE_S = 0.02
 """Between two chunks."""
+_BY_RUN = (
+    *(rollout_tokens, log_lines, rollups, schedules, timelines, rollouts, rollout_groups, rollout_fates, iterations),
+    *(steps, system_samples, checkpoints, events),
+)
+"""Tables whose rows name their run, the largest first."""
 _RETRY_S = 5.0
 
 
@@ -101,7 +115,7 @@ def _remove_chunk(transaction: Transaction, run_key: int) -> bool:
     mine = select(metric_names.c.id).where(metric_names.c.run_key == run_key)
     for table, condition in (
         (points, points.c.metric_id.in_(mine)),
-        *((table, table.c.run_key == run_key) for table in (rollups, schedules, steps, events)),
+        *((table, table.c.run_key == run_key) for table in _BY_RUN),
     ):
         if _delete_some(connection, table, condition):
             return False

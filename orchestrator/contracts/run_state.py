@@ -103,6 +103,8 @@ TRANSITIONS: dict[tuple[RunState, RunTrigger], RunState] = {
     (RunState.PAUSED, RunTrigger.CANCEL): RunState.STOPPING,
     (RunState.PAUSED, RunTrigger.SILENCE): RunState.LOST,
     (RunState.PAUSED, RunTrigger.RESTART): RunState.QUEUED,
+    # A sign of life that said so came late: the driver had gone on.
+    (RunState.PAUSED, RunTrigger.SUCCEED): RunState.SUCCEEDED,
     (RunState.PAUSED, RunTrigger.FAIL): RunState.FAILED,
     # Whoever asked for the pause was told that it had been lost: it goes on, and can be asked again.
     (RunState.LOST, RunTrigger.REPORT): RunState.RUNNING,

@@ -1,4 +1,4 @@
-"""The record of an attempt on disk: one JSON line for each step, event or state, written before anything is sent.
+"""The record of an attempt on disk: one JSON line for each step, event and so on, written before anything is sent.
 
 The reporter appends in the driver's thread and reads in its own. Beside `attempt.jsonl` lies `attempt.ack`: the
 position in bytes up to which the server has everything. A journal never loses a whole line and never sends half of one.
@@ -28,6 +28,10 @@ class RecordKind(StrEnum):
     """A StepMessage."""
     EVENT = "event"
     """An EventMessage."""
+    ITERATION = "iteration"
+    """An IterationMessage."""
+    CHECKPOINT = "checkpoint"
+    """A CheckpointMessage."""
     STATE = "state"
     """The StateReport, last of all."""
     REFUSED = "refused"

@@ -1,10 +1,11 @@
 """Tells the server what the driver does: into the journal first, then over HTTP from a thread of its own.
 
-    driver's thread   step(), event(), finish() ──► journal on disk
+    driver's thread   step(), event(), … finish() ──► journal on disk
     sender's thread   journal ──► POST, until it is answered;   a heartbeat every two seconds
 
 A server that is down costs the driver nothing: the thread waits, and then sends what has gathered. No failure to
-deliver is raised into the loop; a wish to stop, or an attempt that is fenced off, shows as `stop_requested`.
+deliver is raised into the loop; a wish to stop, or an attempt that is fenced off, shows as `stop_requested`, and a wish
+to pause holds up the driver's thread in `wait_while_paused`.
 """
 
 from __future__ import annotations
@@ -14,9 +15,12 @@ from datetime import UTC, datetime
 
 import httpx
 
+from orchestrator.contracts.checkpoint_messages import CheckpointMessage
 from orchestrator.contracts.messages import EventMessage, Heartbeat, StateReport, StepMessage
+from orchestrator.contracts.rollout_messages import IterationMessage
 from orchestrator.journal import Journal, RecordKind
 from orchestrator.sender import Sender
+from trainer.contracts.text_model import TextModel
 
 _TIMEOUT_S = 30.0
 _MAX_ACTIVITY_CHARS = 200
@@ -47,6 +51,12 @@ class JournalReporter:
     def event(self, message: EventMessage) -> None:
         self._append(RecordKind.EVENT, message)
 
+    def iteration(self, message: IterationMessage) -> None:
+        self._append(RecordKind.ITERATION, message)
+
+    def checkpoint(self, message: CheckpointMessage) -> None:
+        self._append(RecordKind.CHECKPOINT, message)
+
     def activity(self, text: str, *, num_steps: int, total_steps: int | None) -> None:
         """What the next heartbeats say."""
         self._activity = (text[:_MAX_ACTIVITY_CHARS], num_steps, total_steps)
@@ -55,6 +65,15 @@ class JournalReporter:
     def stop_requested(self) -> bool:
         """Whether the server wants the attempt to end, or takes nothing more from it."""
         return self._sender.stop_requested
+
+    @property
+    def pause_requested(self) -> bool:
+        """Whether the server wants the attempt to wait."""
+        return self._sender.pause_requested
+
+    def wait_while_paused(self) -> None:
+        """Return when the server wants the run to go on or to end: at once, unless it wants it to wait."""
+        self._sender.wait_while_paused()
 
     def finish(self, report: StateReport) -> None:
         """The last record. Returns when the server has everything, or has said that it wants nothing more."""
@@ -69,7 +88,7 @@ class JournalReporter:
         self._http.close()
         self._journal.close()
 
-    def _append(self, kind: RecordKind, message: StepMessage | EventMessage | StateReport) -> None:
+    def _append(self, kind: RecordKind, message: TextModel) -> None:
         self._journal.append(kind, message)
         self._sender.wake()
 
@@ -81,4 +100,5 @@ class JournalReporter:
             activity=text,
             num_steps=num_steps,
             total_steps=total_steps,
+            is_paused=self._sender.is_paused,
         )

@@ -28,7 +28,7 @@ from orchestrator.journal import Journal, JournalRecord, RecordKind
 _log = logging.getLogger(__name__)
 
 _HEARTBEAT_EVERY_S = 2.0
-_MAX_BATCH_RECORDS = 200
+_MAX_BATCH_RECORDS = 100
 _MAX_BATCH_BYTES = 1_000_000
 """One request stays far below what a server refuses for its size."""
 
@@ -46,7 +46,9 @@ class Sender:
         self._heartbeat = heartbeat
         self._wake = threading.Event()
         self._ended = False
-        self._stop_requested = False
+        self._wish = DesiredState.RUN
+        self._wish_changed = threading.Condition()
+        self._is_paused = False
         self._heartbeat_due = self._batch_due = time.monotonic()
         self._waits: Iterator[float] | None = None
         self._one_by_one_until = 0
@@ -54,7 +56,30 @@ class Sender:
     @property
     def stop_requested(self) -> bool:
         """Whether the server wants the attempt to end, or takes nothing more from it."""
-        return self._stop_requested
+        return self._wish is DesiredState.STOP
+
+    @property
+    def pause_requested(self) -> bool:
+        """Whether the server wants the attempt to wait."""
+        return self._wish is DesiredState.PAUSE
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether the driver waits now."""
+        return self._is_paused
+
+    def wait_while_paused(self) -> None:
+        """Return when the server wants anything else than a pause, or `end` was called. Heartbeats go on."""
+        if not self.pause_requested:
+            return
+        _log.info("paused, as the server asks")
+        self._is_paused = True
+        self._beat_soon()
+        with self._wish_changed:
+            self._wish_changed.wait_for(lambda: self._ended or not self.pause_requested)
+        self._is_paused = False
+        self._beat_soon()
+        _log.info("the pause is over")
 
     def wake(self) -> None:
         """There is something new in the journal."""
@@ -64,6 +89,8 @@ class Sender:
         """Leave `run` after the request it is at, whatever is left to send."""
         self._ended = True
         self._wake.set()
+        with self._wish_changed:
+            self._wish_changed.notify_all()
 
     def run(self) -> None:
         """Send until the state report is delivered, the attempt is fenced off, or `end` is called."""
@@ -76,6 +103,10 @@ class Sender:
                 self._deliver(records)
             elif not self._ended:
                 self._sleep()
+
+    def _beat_soon(self) -> None:
+        self._heartbeat_due = time.monotonic()
+        self._wake.set()
 
     def _sleep(self) -> None:
         now = time.monotonic()
@@ -105,6 +136,8 @@ class Sender:
             return
         path, body = _request(records, self._attempt)
         verdict, answer = self._post(path, body)
+        if verdict is Verdict.FENCED and answer is not None and _may_be_unknown(records[0].kind, answer):
+            verdict = Verdict.REFUSED
         match verdict:
             case Verdict.DELIVERED:
                 self._settle(records)
@@ -140,7 +173,8 @@ class Sender:
 
     def _fence_off(self) -> None:
         _log.error("the server takes nothing more from attempt %d: it ends here", self._attempt)
-        self._stop_requested = self._ended = True
+        self._ended = True
+        self._obey(DesiredState.STOP)
 
     def _post(self, path: str, body: dict[str, Any]) -> tuple[Verdict, httpx.Response | None]:
         """Post once. No answer, or one that is not the server's, means: again, later."""
@@ -152,20 +186,23 @@ class Sender:
             _log.debug("no answer from %s: %r", self._run_url, error)
             return Verdict.RETRY, None
         verdict = judge(answer.status_code, _problem_type(answer))
-        if verdict is Verdict.DELIVERED:
-            return self._obey(answer), answer
-        return verdict, answer
-
-    def _obey(self, answer: httpx.Response) -> Verdict:
+        if verdict is not Verdict.DELIVERED:
+            return verdict, answer
         try:
-            wish = IngestAnswer.model_validate_json(answer.content).desired_state
+            self._obey(IngestAnswer.model_validate_json(answer.content).desired_state)
         except ValidationError as error:
             _log.warning("an answer that is not the server's: %s", error)
-            return Verdict.RETRY
-        if wish is DesiredState.STOP and not self._stop_requested:
-            _log.info("the server asks this attempt to stop")
-            self._stop_requested = True
-        return Verdict.DELIVERED
+            return Verdict.RETRY, answer
+        return Verdict.DELIVERED, answer
+
+    def _obey(self, wish: DesiredState) -> None:
+        """Remember what the server wants. A wish to stop is for good."""
+        if wish is self._wish or self._wish is DesiredState.STOP:
+            return
+        _log.info("the server wants this attempt to %s", wish)
+        with self._wish_changed:
+            self._wish = wish
+            self._wish_changed.notify_all()
 
 
 def _request(records: list[JournalRecord], attempt: int) -> tuple[str, dict[str, Any]]:
@@ -176,10 +213,19 @@ def _request(records: list[JournalRecord], attempt: int) -> tuple[str, dict[str,
             return "steps:batch", {"attempt": attempt, "steps": bodies}
         case RecordKind.EVENT:
             return "events:batch", {"attempt": attempt, "events": bodies}
+        case RecordKind.ITERATION:
+            return "rollouts:batch", {"attempt": attempt, "iterations": bodies}
+        case RecordKind.CHECKPOINT:
+            return "checkpoints:batch", {"attempt": attempt, "checkpoints": bodies}
         case RecordKind.STATE:
             return "state", bodies[0]
         case RecordKind.REFUSED:
             raise ValueError("refusals stay in the journal")
+
+
+def _may_be_unknown(kind: RecordKind, answer: httpx.Response) -> bool:
+    """Whether the server may only lack this endpoint. If the run is gone, the next heartbeat tells."""
+    return answer.status_code == httpx.codes.NOT_FOUND and kind in (RecordKind.ITERATION, RecordKind.CHECKPOINT)
 
 
 def _problem_type(answer: httpx.Response) -> str:

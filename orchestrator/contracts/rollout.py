@@ -9,7 +9,9 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from orchestrator.contracts.checkpoint_messages import CheckpointMessage
 from orchestrator.contracts.messages import EventMessage, StateReport, StepMessage
+from orchestrator.contracts.rollout_messages import IterationMessage
 from trainer.contracts.policy_trainer import Weights
 
 
@@ -138,12 +140,23 @@ class Reporter(Protocol):
 
     def event(self, message: EventMessage) -> None: ...
 
+    def iteration(self, message: IterationMessage) -> None: ...
+
+    def checkpoint(self, message: CheckpointMessage) -> None: ...
+
     def activity(self, text: str, *, num_steps: int, total_steps: int | None) -> None:
         """What the next heartbeats say."""
         ...
 
     @property
     def stop_requested(self) -> bool: ...
+
+    @property
+    def pause_requested(self) -> bool: ...
+
+    def wait_while_paused(self) -> None:
+        """Return when the server wants the run to go on or to end: at once, unless it wants it to wait."""
+        ...
 
     def finish(self, report: StateReport) -> None:
         """The last record. Returns when the server has everything."""

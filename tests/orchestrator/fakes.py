@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from orchestrator.contracts.checkpoint_messages import CheckpointMessage
 from orchestrator.contracts.messages import EventMessage, StateReport, StepMessage
 from orchestrator.contracts.rollout import Completion, Prompt, Sampling, SourcePosition
+from orchestrator.contracts.rollout_messages import IterationMessage
 from trainer.contracts.metric import mean
 from trainer.contracts.policy_trainer import GradientNoise, LogProbsOf, StepRecord, StepStatus, Weights
 from trainer.contracts.sample import TrainSample
@@ -165,8 +167,12 @@ class FakeReporter:
     def __init__(self) -> None:
         self.steps: list[StepMessage] = []
         self.events: list[EventMessage] = []
+        self.iterations: list[IterationMessage] = []
+        self.checkpoints: list[CheckpointMessage] = []
         self.activities: list[tuple[str, int, int | None]] = []
         self.stop_requested = False
+        self.pause_requested = False
+        self.while_paused: Callable[[], None] = lambda: None
         self.on_step: Callable[[StepMessage], None] = lambda message: None
 
     def step(self, message: StepMessage) -> None:
@@ -175,6 +181,17 @@ class FakeReporter:
 
     def event(self, message: EventMessage) -> None:
         self.events.append(message)
+
+    def iteration(self, message: IterationMessage) -> None:
+        self.iterations.append(message)
+
+    def checkpoint(self, message: CheckpointMessage) -> None:
+        self.checkpoints.append(message)
+
+    def wait_while_paused(self) -> None:
+        if self.pause_requested:
+            self.pause_requested = False
+            self.while_paused()
 
     def activity(self, text: str, *, num_steps: int, total_steps: int | None) -> None:
         self.activities.append((text, num_steps, total_steps))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+from orchestrator.contracts.checkpoint_messages import CheckpointMessage
 from orchestrator.contracts.messages import EventMessage, Phase, StateReport, StepMessage
 from orchestrator.contracts.run_spec import RunSpec
 from orchestrator.schedule import build_dp_schedule
@@ -64,6 +65,20 @@ def event(key: str = "e0", **changes: Any) -> EventMessage:
 
 def state_report(**changes: Any) -> StateReport:
     return StateReport(**({"attempt": 1, "outcome": "succeeded", "at": AT} | changes))
+
+
+def checkpoint(step: int = 20, **changes: Any) -> CheckpointMessage:
+    fields: dict[str, Any] = {
+        "step": step,
+        "iteration": 2,
+        "phase": Phase.RL,
+        "policy_version": step,
+        "at": AT,
+        "directory": f"/run/checkpoints/step-{step}",
+        "num_bytes": 1000,
+        "write_s": 0.5,
+    }
+    return CheckpointMessage.model_validate(fields | changes)
 
 
 def supervised_items(count: int) -> list[TrainItem]:

@@ -9,7 +9,7 @@ import pytest
 from orchestrator.journal import Journal
 from orchestrator.reporter import JournalReporter
 from tests.orchestrator.ingest_server import Answer, IngestServer, Request, problem, until, wish
-from tests.orchestrator.run_factories import event, state_report
+from tests.orchestrator.run_factories import checkpoint, event, state_report
 
 MakeReporter = Callable[..., JournalReporter]
 
@@ -155,6 +155,52 @@ def test_a_wish_to_stop_is_heard_in_any_answer(server: IngestServer, make_report
     until(lambda: reporter.stop_requested)
     reporter.finish(state_report(outcome="stopped"))
     assert server.of("state")[0].body["outcome"] == "stopped"
+
+
+def test_a_paused_driver_waits_says_so_and_goes_on(server: IngestServer, make_reporter: MakeReporter) -> None:
+    reporter = make_reporter()
+    reporter.wait_while_paused()
+    server.answer = lambda request: wish("run" if request.body.get("is_paused") else "pause")
+    reporter.event(event("a"))
+    until(lambda: reporter.pause_requested)
+    reporter.wait_while_paused()
+    assert any(beat.body["is_paused"] for beat in server.of("heartbeat"))
+    server.answer = lambda request: wish("run")
+    until(lambda: not server.of("heartbeat")[-1].body["is_paused"])
+    assert not reporter.stop_requested
+
+
+def test_a_wish_to_stop_ends_a_pause_for_good(server: IngestServer, make_reporter: MakeReporter) -> None:
+    server.answer = lambda request: wish("stop" if request.body.get("is_paused") else "pause")
+    reporter = make_reporter()
+    until(lambda: reporter.pause_requested)
+    reporter.wait_while_paused()
+    server.answer = lambda request: wish("run")
+    reporter.event(event("a"))
+    until(lambda: server.taken_keys() == ["a"])
+    assert reporter.stop_requested
+
+
+def test_a_server_that_does_not_know_checkpoints_yet_gets_everything_else(
+    server: IngestServer, make_reporter: MakeReporter
+) -> None:
+    server.answer = lambda request: (
+        problem(404, "not-found") if request.path.endswith("checkpoints:batch") else Answer()
+    )
+    reporter = make_reporter()
+    reporter.checkpoint(checkpoint())
+    reporter.event(event("a"))
+    reporter.finish(state_report())
+    assert not reporter.stop_requested
+    assert server.taken_keys() == ["a"]
+    assert len(server.of("state")) == 1
+
+
+def test_a_run_that_is_gone_stops(server: IngestServer, make_reporter: MakeReporter) -> None:
+    server.answer = lambda request: problem(404, "not-found")
+    reporter = make_reporter()
+    reporter.checkpoint(checkpoint())
+    until(lambda: reporter.stop_requested)
 
 
 @pytest.mark.parametrize("endpoint", ["heartbeat", "events:batch"])

@@ -24,6 +24,7 @@ from server.live import endpoints as live
 from server.openapi import describe
 from server.planning import endpoints as planning
 from server.runs import endpoints as runs
+from server.runs import wish_endpoints as wishes
 from server.services import MakeSupervisor, build_services
 from server.settings import Settings
 from server.steps import endpoints as steps
@@ -64,7 +65,7 @@ def create_app(settings: Settings, make_supervisor: MakeSupervisor | None = None
         redirect_slashes=False,
     )
     app.state.services = services
-    for module in (runs, planning, steps, history, events, exports, ingest, live):
+    for module in (runs, wishes, planning, steps, history, events, exports, ingest, live):
         app.include_router(module.router)
     for module in (auth, audit, health, limits, telemetry, documents):
         app.include_router(module.router)

@@ -16,6 +16,7 @@ from server.planning.service import Planner
 from server.runs.removal import RunRemover
 from server.runs.service import RunStore
 from server.runs.supervisor_port import RunSupervisor
+from server.runs.wishes import RunWishes
 from server.services import Services
 from server.settings import Settings
 from server.telemetry.figures import ServerFigures
@@ -27,6 +28,10 @@ def _services(request: Request) -> Services:
 
 def _runs(request: Request) -> RunStore:
     return _services(request).runs
+
+
+def _wishes(request: Request) -> RunWishes:
+    return _services(request).wishes
 
 
 def _database(request: Request) -> Database:
@@ -78,6 +83,7 @@ def _principal(request: Request) -> Principal:
 
 
 Runs = Annotated[RunStore, Depends(_runs)]
+Wishes = Annotated[RunWishes, Depends(_wishes)]
 Reading = Annotated[Database, Depends(_database)]
 Recording = Annotated[Ingest, Depends(_ingest)]
 Remover = Annotated[RunRemover, Depends(_remover)]

@@ -21,6 +21,7 @@ from server.runs.removal import RunRemover
 from server.runs.schemas import RunSummary
 from server.runs.service import RunStore
 from server.runs.supervisor_port import NoSupervisor, RunSupervisor
+from server.runs.wishes import RunWishes
 from server.settings import Settings
 from server.telemetry.figures import ServerFigures
 
@@ -37,6 +38,7 @@ class Services:
     writer: Writer
     hub: LiveHub
     runs: RunStore
+    wishes: RunWishes
     remover: RunRemover
     ingest: Ingest
     planner: Planner
@@ -97,6 +99,7 @@ def build_services(settings: Settings, make_supervisor: MakeSupervisor | None) -
         writer=writer,
         hub=hub,
         runs=runs,
+        wishes=RunWishes(writer, hub.run_changed),
         remover=RunRemover(database, writer, settings.run_dir),
         ingest=Ingest(writer, hub, figures),
         planner=Planner(database),

@@ -30,6 +30,8 @@ class Settings:
     """A driver that has not reported for so long after its job was submitted is lost."""
     lost_deadline_s: float = 300.0
     """A lost run that does not come back within this time fails."""
+    pause_deadline_s: float = 600.0
+    """A driver that is asked to pause and has not within this time goes on: its step takes longer than the wish."""
     stop_deadline_s: float = 10.0
     """A driver that is asked to stop and has not ended within this time is ended."""
     max_active_runs: int = 1

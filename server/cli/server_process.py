@@ -51,6 +51,7 @@ def _reconciler(settings: Settings, runs: RunStore, cluster: LocalCluster) -> Re
             start_s=settings.start_deadline_s,
             heartbeat_s=settings.heartbeat_deadline_s,
             lost_s=settings.lost_deadline_s,
+            pause_s=settings.pause_deadline_s,
             stop_s=settings.stop_deadline_s,
         ),
         max_active_runs=settings.max_active_runs,

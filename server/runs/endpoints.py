@@ -1,4 +1,4 @@
-"""Submit, list, show, change, cancel, retry, clone and delete runs."""
+"""Submit, list, show and change runs. What else can be done with one is in `wish_endpoints.py`."""
 
 from __future__ import annotations
 
@@ -11,19 +11,18 @@ from fastapi import APIRouter, Header, Query, Response
 from orchestrator.contracts.run_spec import RunSpec
 from orchestrator.contracts.run_state import RunState
 from server.auth.access import Access, requires
-from server.database.engine import Database
-from server.dependencies import Asking, Live, Reading, Remover, Runs, Supervisor
+from server.dependencies import Asking, Reading, Runs, Supervisor
 from server.http.guarded_route import GuardedRoute
 from server.http.problems import FieldProblem, ProblemError
 from server.http.whole_number import WholeNumber
 from server.runs import queries
-from server.runs.changed_spec import changed_spec
 from server.runs.cursor import decode_cursor, encode_cursor
 from server.runs.idempotency import IdempotencyKey
 from server.runs.machine_check import check_on_this_machine
 from server.runs.queries import RunFilter
-from server.runs.schemas import CancelRequest, CloneRequest, DeletedRun, Run, RunChange, RunPage
-from server.runs.version_header import IfMatch, etag, version_of
+from server.runs.schemas import Run, RunChange, RunPage
+from server.runs.shown_run import shown_run
+from server.runs.version_header import IfMatch, version_of
 
 router = APIRouter(prefix="/api/v1/runs", tags=["runs"], route_class=GuardedRoute)
 
@@ -51,7 +50,7 @@ def create_run(
     run_id = runs.create(spec, key)
     supervisor.wake()
     response.headers["Location"] = f"/api/v1/runs/{run_id}"
-    return _run(database, run_id, response)
+    return shown_run(database, run_id, response)
 
 
 @router.get("", operation_id="listRuns")
@@ -90,7 +89,7 @@ def list_runs(
 @requires(Access.READ)
 def get_run(run_id: str, database: Reading, response: Response) -> Run:
     """A run by its id, or the newest one of that name. Its ETag is its version, for If-Match."""
-    return _run(database, run_id, response)
+    return shown_run(database, run_id, response)
 
 
 @router.patch("/{run_id}", operation_id="changeRun")
@@ -106,75 +105,10 @@ def change_run(
     if_match: IfMatch = None,
 ) -> Run:
     """Change name, tags or priority, or leave the run out of lists. With If-Match nobody's change is overwritten."""
-    known = _run(database, run_id, response)
+    known = shown_run(database, run_id, response)
     runs.change(known.id, change, by=asking.name, version=version_of(if_match))
     supervisor.wake()
-    return _run(database, known.id, response)
-
-
-@router.post("/{run_id}/retry", operation_id="retryRun")
-@requires(Access.WRITE)
-def retry_run(
-    run_id: str, runs: Runs, database: Reading, supervisor: Supervisor, asking: Asking, response: Response
-) -> Run:
-    """Let a run that failed or was cancelled go on: its next attempt begins at the last checkpoint."""
-    known = _run(database, run_id, response)
-    runs.retry(known.id, by=asking.name)
-    supervisor.wake()
-    return _run(database, known.id, response)
-
-
-@router.post("/{run_id}/clone", status_code=201, operation_id="cloneRun")
-@requires(Access.WRITE)
-def clone_run(
-    run_id: str,
-    runs: Runs,
-    database: Reading,
-    supervisor: Supervisor,
-    response: Response,
-    how: CloneRequest = CloneRequest(),  # noqa: B008
-) -> Run:
-    """Submit the spec of a run again, with changes. The new run tells where it comes from."""
-    parent = _run(database, run_id, response)
-    spec = changed_spec(parent.spec, how.changes)
-    check_on_this_machine(spec, within=("changes",))
-    cloned = runs.create(spec, parent_id=parent.id)
-    supervisor.wake()
-    response.headers["Location"] = f"/api/v1/runs/{cloned}"
-    return _run(database, cloned, response)
-
-
-@router.delete("/{run_id}", status_code=202, operation_id="deleteRun")
-@requires(Access.WRITE)
-def delete_run(run_id: str, runs: Runs, remover: Remover, live: Live, if_match: IfMatch = None) -> DeletedRun:
-    """Delete a run that has ended, with all its records. It is gone at once; its rows follow in the background."""
-    deleted = runs.delete(run_id, version=version_of(if_match))
-    remover.wake()
-    live.ask_again()
-    return DeletedRun(id=deleted)
-
-
-@router.post("/{run_id}/cancel", operation_id="cancelRun")
-@requires(Access.WRITE)
-def cancel_run(
-    run_id: str,
-    runs: Runs,
-    database: Reading,
-    supervisor: Supervisor,
-    response: Response,
-    how: CancelRequest = CancelRequest(),  # noqa: B008
-) -> Run:
-    """Ask a run to stop: after its step, or at once. It is `cancelled` when no process of it is left."""
-    runs.cancel(run_id, how.mode)
-    supervisor.wake()
-    return _run(database, run_id, response)
-
-
-def _run(database: Database, run_id: str, response: Response) -> Run:
-    with database.read() as connection:
-        run = queries.run_detail(connection, run_id)
-    response.headers["ETag"] = etag(run.version)
-    return run
+    return shown_run(database, known.id, response)
 
 
 def _tag(text: str) -> tuple[str, str | None]:

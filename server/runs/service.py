@@ -1,10 +1,13 @@
-"""The rules of runs. `RunStore` is used by the endpoints, by ingest, and by the supervisor from its own thread."""
+"""The rules of runs: made, changed, launched. Used by the endpoints, and by the supervisor from its own thread.
+
+What people wish of a run that is there (pause, cancel, retry, delete) is in `wishes.py`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select, update
 
@@ -14,13 +17,14 @@ from server.auth.random_token import hash_token, new_token
 from server.database.engine import Database
 from server.database.tables import attempts, run_tags, runs
 from server.database.writer import Transaction, Work, Writer
-from server.errors import ConflictError, StaleVersionError
+from server.errors import ConflictError
 from server.runs import idempotency, queries
 from server.runs.idempotency import IdempotencyKey
 from server.runs.records import AttemptRecord, LaunchedAttempt, RunRecord
 from server.runs.run_id import new_run_id
 from server.runs.schemas import RunChange
 from server.runs.transitions import Transition, add_event, apply_trigger, fail_or_restart
+from server.runs.version import check_version
 
 
 class RunStore:
@@ -55,17 +59,30 @@ class RunStore:
             return queries.attempt_record(connection, run_id, number)
 
     def apply(
-        self, run_id: str, trigger: RunTrigger, *, reason: str | None = None, attempt: int | None = None
+        self,
+        run_id: str,
+        trigger: RunTrigger,
+        *,
+        reason: str | None = None,
+        message: str | None = None,
+        attempt: int | None = None,
     ) -> RunState | None:
         """Apply a trigger and return the new state, or None when it means nothing in the run's state.
 
+        reason: kept as the run's reason; message: what the event says, by default the reason.
         attempt: act only while this is the run's newest attempt. Raises NotFoundError.
         """
 
         def work(transaction: Transaction) -> RunState | None:
-            key = queries.run_key(transaction.connection, run_id)
+            connection, key = transaction.connection, queries.run_key(transaction.connection, run_id)
             transition = apply_trigger(
-                transaction.connection, run_key=key, trigger=trigger, now=_now(), reason=reason, attempt=attempt
+                connection,
+                run_key=key,
+                trigger=trigger,
+                now=_now(),
+                reason=reason,
+                message=message,
+                attempt=attempt,
             )
             return self._told(transaction, run_id, transition)
 
@@ -159,7 +176,7 @@ class RunStore:
         def work(transaction: Transaction) -> None:
             connection, now = transaction.connection, _now()
             row = connection.execute(select(runs).where(runs.c.key == queries.run_key(connection, run))).one()
-            _check_version(row.version, version)
+            check_version(row.version, version)
             if change.archived and not RunState(row.state).is_terminal:
                 raise ConflictError("run-active", f"The run is {row.state}; cancel it before it is archived.")
             values: dict[str, Any] = change.model_dump(exclude={"tags", "archived"}, exclude_none=True)
@@ -175,71 +192,6 @@ class RunStore:
             transaction.after_commit(lambda: self._on_change(row.id))
 
         self._writer.run(work)
-
-    def retry(self, run: str, *, by: str) -> None:
-        """Let a run that ended without success go on, from its last checkpoint, with its next attempt.
-
-        Raises NotFoundError, or ConflictError when it has not ended so.
-        """
-
-        def work(transaction: Transaction) -> None:
-            connection = transaction.connection
-            found = queries.run_record(connection, run)
-            key = queries.run_key(connection, found.id)
-            transition = apply_trigger(
-                connection, run_key=key, trigger=RunTrigger.RETRY, now=_now(), message=f"{by} asked for another try"
-            )
-            if transition is None:
-                message = f"The run is {found.state}; only one that failed or was cancelled can be tried again."
-                raise ConflictError("not-retryable", message)
-            begun_anew = {"stop_mode": None, "stop_requested_at": None, "archived_at": None}
-            connection.execute(
-                update(runs).where(runs.c.key == key).values(attempts_before_retry=found.attempt, **begun_anew)
-            )
-            transaction.after_commit(lambda: self._on_change(found.id))
-
-        self._writer.run(work)
-
-    def delete(self, run: str, *, version: int | None) -> str:
-        """Hide a run that has ended, and return its id; its rows are removed later. Raises as `change` does."""
-
-        def work(transaction: Transaction) -> str:
-            connection = transaction.connection
-            row = connection.execute(select(runs).where(runs.c.key == queries.run_key(connection, run))).one()
-            _check_version(row.version, version)
-            if not RunState(row.state).is_terminal:
-                raise ConflictError("run-active", f"The run is {row.state}; cancel it before it is deleted.")
-            connection.execute(
-                update(runs).where(runs.c.key == row.key).values(deleted_at=_now(), version=row.version + 1)
-            )
-            return str(row.id)
-
-        return self._writer.run(work)
-
-    def cancel(self, run: str, mode: Literal["graceful", "kill"]) -> RunState:
-        """Ask a run to stop. A second call may turn `graceful` into `kill`. Raises ConflictError when it has ended."""
-
-        def work(transaction: Transaction) -> RunState:
-            connection, now = transaction.connection, _now()
-            found = queries.run_record(connection, run)
-            if found.state.is_terminal:
-                raise ConflictError("run-ended", f"The run is {found.state} and cannot be cancelled.")
-            connection.execute(
-                update(runs)
-                .where(runs.c.id == found.id)
-                .values(stop_mode=mode, stop_requested_at=found.stop_requested_at or now, version=runs.c.version + 1)
-            )
-            transition = apply_trigger(
-                connection,
-                run_key=queries.run_key(connection, found.id),
-                trigger=RunTrigger.CANCEL,
-                now=now,
-                message=f"asked to stop ({mode})",
-            )
-            transaction.after_commit(lambda: self._on_change(found.id))
-            return transition.after if transition else found.state
-
-        return self._writer.run(work)
 
     def _launch_work(self, run_id: str) -> Work[LaunchedAttempt | None]:
         token = new_token("swi")
@@ -278,8 +230,3 @@ def _set_tags(connection: Connection, run_key: int, tags: Mapping[str, str]) -> 
     if tags:
         rows = [{"run_key": run_key, "tag": tag, "value": value} for tag, value in tags.items()]
         connection.execute(insert(run_tags), rows)
-
-
-def _check_version(present: int, read: int | None) -> None:
-    if read is not None and read != present:
-        raise StaleVersionError(f"The run is at version {present}, not at {read}; read it again.")

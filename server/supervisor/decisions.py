@@ -46,6 +46,15 @@ class MarkLost:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GiveUpPause:
+    """The driver has not paused in time: let the run go on, and say so."""
+
+    run_id: str
+    attempt: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Fail:
     """The attempt cannot go on."""
 
@@ -85,7 +94,9 @@ class Forget:
     job_id: str
 
 
-Action: TypeAlias = Launch | Submit | Wait | MarkLost | Fail | MarkStopped | StopJob | EndProcesses | Forget
+Action: TypeAlias = (
+    Launch | Submit | Wait | MarkLost | GiveUpPause | Fail | MarkStopped | StopJob | EndProcesses | Forget
+)
 
 
 def decide(runs: Sequence[RunView], deadlines: Deadlines, *, max_active_runs: int) -> list[Action]:
@@ -131,6 +142,9 @@ def _decide_running(run: RunView, deadlines: Deadlines) -> list[Action]:
         return [_died(run, run.job.message)]
     if run.silent_s > deadlines.heartbeat_s:
         return [_lost(run, f"No heartbeat for {run.silent_s:.0f} s.")]
+    if run.state is RunState.PAUSING and run.pausing_s > deadlines.pause_s:
+        message = f"has not paused within {deadlines.pause_s:.0f} s, and goes on"
+        return [GiveUpPause(run_id=run.run_id, attempt=run.attempt, message=message)]
     return []
 
 

@@ -48,7 +48,13 @@ class Runs(Protocol):
     def launch(self, run_id: str) -> LaunchedAttempt | None: ...
 
     def apply(
-        self, run_id: str, trigger: RunTrigger, *, reason: str | None = None, attempt: int | None = None
+        self,
+        run_id: str,
+        trigger: RunTrigger,
+        *,
+        reason: str | None = None,
+        message: str | None = None,
+        attempt: int | None = None,
     ) -> RunState | None: ...
 
     def fail_or_restart(self, run_id: str, *, reason: str, attempt: int) -> RunState | None: ...
@@ -200,12 +206,16 @@ class Reconciler:
             state=run.state,
             job=jobs.get(job_id_of(run.id, run.attempt), absent),
             in_state_s=self._since(run.state_changed_at),
-            # A driver could not be heard while no server was there.
-            silent_s=min(self._since(run.last_heartbeat_at or run.state_changed_at), self._since(self._started_at)),
+            silent_s=self._heard_s(run.last_heartbeat_at or run.state_changed_at),
+            pausing_s=self._heard_s(run.state_changed_at),
             stopping_s=self._since(run.stop_requested_at) if run.stop_requested_at else 0.0,
             must_be_killed=run.stop_mode == "kill",
             priority=run.priority,
         )
+
+    def _heard_s(self, moment: datetime) -> float:
+        """As `_since`; a driver could neither speak nor hear while no server was there."""
+        return min(self._since(moment), self._since(self._started_at))
 
     def _since(self, moment: datetime) -> float:
         return max(0.0, (self._now() - moment).total_seconds())
@@ -236,12 +246,8 @@ class Reconciler:
                 self._submit_again(run_id, attempt)
             case decisions.Wait(run_id=run_id, reason=reason):
                 self._tell(run_id, reason)
-            case decisions.MarkLost(run_id=run_id, attempt=attempt, reason=reason):
-                self._apply(run_id, RunTrigger.SILENCE, attempt, reason)
-            case decisions.Fail():
-                self._fail(action)
-            case decisions.MarkStopped(run_id=run_id, attempt=attempt):
-                self._apply(run_id, RunTrigger.STOPPED, attempt, None)
+            case decisions.MarkLost() | decisions.GiveUpPause() | decisions.Fail() | decisions.MarkStopped():
+                self._change_state(action)
             case decisions.StopJob(job_id=job_id):
                 self._cluster.stop_job(job_id)
             case decisions.EndProcesses(job_id=job_id):
@@ -249,12 +255,23 @@ class Reconciler:
             case decisions.Forget(job_id=job_id):
                 self._open_jobs.discard(job_id)
 
-    def _fail(self, action: decisions.Fail) -> None:
-        run_id, attempt, reason = action.run_id, action.attempt, action.reason
-        if action.can_restart:
-            self._told_state(run_id, self._runs.fail_or_restart(run_id, reason=reason, attempt=attempt), reason)
-        else:
-            self._apply(run_id, RunTrigger.FAIL, attempt, reason)
+    def _change_state(
+        self, action: decisions.MarkLost | decisions.GiveUpPause | decisions.Fail | decisions.MarkStopped
+    ) -> None:
+        run_id, attempt = action.run_id, action.attempt
+        match action:
+            case decisions.MarkLost(reason=reason):
+                self._apply(run_id, RunTrigger.SILENCE, attempt, reason)
+            case decisions.GiveUpPause(message=message):
+                state = self._runs.apply(run_id, RunTrigger.RESUME, message=message, attempt=attempt)
+                self._told_state(run_id, state, message)
+            case decisions.Fail(reason=reason, can_restart=True):
+                state = self._runs.fail_or_restart(run_id, reason=reason, attempt=attempt)
+                self._told_state(run_id, state, reason)
+            case decisions.Fail(reason=reason):
+                self._apply(run_id, RunTrigger.FAIL, attempt, reason)
+            case decisions.MarkStopped():
+                self._apply(run_id, RunTrigger.STOPPED, attempt, None)
 
     def _launch(self, run_id: str) -> None:
         # The head first: it takes seconds, and a server that ends meanwhile leaves the run in the queue.

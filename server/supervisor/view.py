@@ -58,6 +58,8 @@ class RunView:
     in_state_s: float
     silent_s: float
     """Since the driver was last heard, or since it could be heard at all (the state's or the server's beginning)."""
+    pausing_s: float = 0.0
+    """Since the driver could hear that it shall pause."""
     stopping_s: float = 0.0
     """Since somebody asked the run to stop."""
     must_be_killed: bool = False
@@ -86,6 +88,8 @@ class Deadlines:
     """Between two heartbeats."""
     lost_s: float
     """For a lost run to come back."""
+    pause_s: float
+    """For a driver to pause after it was asked to."""
     stop_s: float
     """For a driver to end by itself after it was asked to."""
     wind_down_s: float = 4.0

@@ -8,6 +8,7 @@ from server.supervisor.decisions import (
     EndProcesses,
     Fail,
     Forget,
+    GiveUpPause,
     Launch,
     MarkLost,
     MarkStopped,
@@ -18,7 +19,7 @@ from server.supervisor.decisions import (
 )
 from server.supervisor.view import Deadlines, JobState, JobView, RunView
 
-DEADLINES = Deadlines(start_s=180, heartbeat_s=30, lost_s=300, stop_s=10, wind_down_s=4, job_stop_s=6)
+DEADLINES = Deadlines(start_s=180, heartbeat_s=30, lost_s=300, pause_s=600, stop_s=10, wind_down_s=4, job_stop_s=6)
 ALIVE = JobView(state=JobState.ALIVE)
 ENDED = JobView(state=JobState.ENDED, message="exit code 1")
 ABSENT = JobView(state=JobState.ABSENT, message="the head is gone")
@@ -37,6 +38,7 @@ STOPPED = MarkStopped(run_id="run_A", attempt=1)
 STOP_JOB = StopJob(job_id="run_A-1")
 END = EndProcesses(job_id="run_A-1")
 FORGET = Forget(job_id="run_A-1")
+GO_ON = GiveUpPause(run_id="run_A", attempt=1, message="has not paused within 600 s, and goes on")
 
 
 def died(reason: str) -> Fail:
@@ -58,6 +60,13 @@ def died(reason: str) -> Fail:
         (run(RunState.RUNNING, UNKNOWN, silent_s=31), [LOST]),
         (run(RunState.RUNNING, ENDED), [died("exit code 1")]),
         (run(RunState.RUNNING, ABSENT), [died("the head is gone")]),
+        # Pausing and paused: alive like one that runs, and a wish that comes too late is withdrawn.
+        (run(RunState.PAUSING, ALIVE, pausing_s=599), []),
+        (run(RunState.PAUSING, ALIVE, pausing_s=601), [GO_ON]),
+        (run(RunState.PAUSING, ALIVE, pausing_s=601, silent_s=31), [LOST]),
+        (run(RunState.PAUSED, ALIVE, in_state_s=10_000, silent_s=29), []),
+        (run(RunState.PAUSED, ALIVE, silent_s=31), [LOST]),
+        (run(RunState.PAUSED, ENDED), [died("exit code 1")]),
         # Lost: it may come back for a while.
         (run(RunState.LOST, ALIVE, silent_s=299), []),
         (run(RunState.LOST, ENDED, silent_s=40), [died("exit code 1")]),
@@ -141,10 +150,16 @@ views = st.builds(
     job=jobs,
     in_state_s=seconds,
     silent_s=seconds,
+    pausing_s=seconds,
     stopping_s=seconds,
     must_be_killed=st.booleans(),
 )
-TRIGGERS = {MarkLost: RunTrigger.SILENCE, Fail: RunTrigger.FAIL, MarkStopped: RunTrigger.STOPPED}
+TRIGGERS = {
+    MarkLost: RunTrigger.SILENCE,
+    Fail: RunTrigger.FAIL,
+    MarkStopped: RunTrigger.STOPPED,
+    GiveUpPause: RunTrigger.RESUME,
+}
 
 
 @given(st.lists(views, max_size=6, unique_by=lambda view: view.run_id), st.integers(1, 4))
@@ -174,6 +189,7 @@ def test_every_run_that_must_end_is_pushed_on_when_all_deadlines_have_passed(vie
         job=view.job,
         in_state_s=1001,
         silent_s=1001,
+        pausing_s=1001,
         stopping_s=1001,
         must_be_killed=view.must_be_killed,
     )

@@ -16,7 +16,7 @@ from server.supervisor.ray_head import HeadError
 from server.supervisor.reconciler import Reconciler
 from server.supervisor.view import Deadlines, JobState, JobView
 
-DEADLINES = Deadlines(start_s=180, heartbeat_s=30, lost_s=300, stop_s=10)
+DEADLINES = Deadlines(start_s=180, heartbeat_s=30, lost_s=300, pause_s=600, stop_s=10)
 SPEC = RunSpec.model_validate(
     {
         "name": "tiny",
@@ -54,6 +54,7 @@ class FakeRuns:
         self._clock = clock
         self.records: dict[str, RunRecord] = {}
         self.reasons: dict[str, str | None] = {}
+        self.messages: dict[str, str | None] = {}
         self.jobs: dict[tuple[str, int], str] = {}
         self.max_restarts = 0
 
@@ -97,7 +98,13 @@ class FakeRuns:
         return LaunchedAttempt(run_id=run_id, number=self.records[run_id].attempt, spec=SPEC, ingest_token="secret")
 
     def apply(
-        self, run_id: str, trigger: RunTrigger, *, reason: str | None = None, attempt: int | None = None
+        self,
+        run_id: str,
+        trigger: RunTrigger,
+        *,
+        reason: str | None = None,
+        message: str | None = None,
+        attempt: int | None = None,
     ) -> RunState | None:
         run = self.records[run_id]
         after = next_state(run.state, trigger)
@@ -105,6 +112,7 @@ class FakeRuns:
             return None
         self._change(run_id, state=after, state_changed_at=self._clock.now)
         self.reasons[run_id] = reason
+        self.messages[run_id] = message
         return after
 
     def fail_or_restart(self, run_id: str, *, reason: str, attempt: int) -> RunState | None:
@@ -392,3 +400,39 @@ def test_the_thread_works_when_it_is_woken_and_ends_when_it_is_told(world: World
         wait.wait(0.05)
     world.server.stop()
     assert "run_A-1" in world.cluster.launches
+
+
+def test_a_pause_that_no_step_gives_way_to_is_withdrawn_and_may_be_asked_for_again(world: World) -> None:
+    world.running("run_A")
+    world.runs.apply("run_A", RunTrigger.PAUSE)
+    for _ in range(22):
+        world.clock.pass_s(29)
+        world.runs.heartbeat("run_A")
+        world.rounds()
+    assert world.runs.state("run_A") is RunState.RUNNING
+    assert world.runs.messages["run_A"] == "has not paused within 600 s, and goes on"
+    assert world.runs.reasons["run_A"] is None
+
+
+def test_a_driver_that_could_not_hear_of_a_pause_has_its_whole_time(world: World) -> None:
+    world.running("run_A")
+    world.runs.apply("run_A", RunTrigger.PAUSE)
+    world.clock.pass_s(3600)
+    world.server = world.new_server()
+    world.rounds()
+    assert world.runs.state("run_A") is RunState.PAUSING
+
+
+def test_a_paused_run_stays_so_while_its_driver_is_heard_and_the_next_run_waits(world: World) -> None:
+    world.running("run_A")
+    world.runs.add("run_B")
+    world.runs.apply("run_A", RunTrigger.PAUSE)
+    world.runs.apply("run_A", RunTrigger.PAUSED)
+    for _ in range(200):
+        world.clock.pass_s(29)
+        world.runs.heartbeat("run_A")
+        world.rounds()
+    assert (world.runs.state("run_A"), world.runs.state("run_B")) == (RunState.PAUSED, RunState.QUEUED)
+    world.clock.pass_s(31)
+    world.rounds()
+    assert world.runs.state("run_A") is RunState.LOST

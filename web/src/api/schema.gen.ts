@@ -126,6 +126,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/plan:draft": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Plan A Draft
+         * @description The plan of a spec that is still being written: what is wrong with it is an answer, not an error.
+         */
+        post: operations["planDraft"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs": {
         parameters: {
             query?: never;
@@ -312,6 +332,46 @@ export interface paths {
         get: operations["listMetrics"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run_id}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pause Run
+         * @description Ask a run to wait after its step, with all its processes. It is `paused` when its driver says so.
+         */
+        post: operations["pauseRun"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run_id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume Run
+         * @description Let a paused run go on. Its driver hears of it with its next heartbeat.
+         */
+        post: operations["resumeRun"];
         delete?: never;
         options?: never;
         head?: never;
@@ -931,6 +991,18 @@ export interface components {
          */
         DesiredState: "run" | "pause" | "stop";
         /**
+         * DraftPlan
+         * @description The plan, or what has to be changed first. One of both.
+         */
+        DraftPlan: {
+            plan: components["schemas"]["RunPlan"] | null;
+            /**
+             * Problems
+             * @description Pointers into the request.
+             */
+            problems: components["schemas"]["FieldProblem"][];
+        };
+        /**
          * EventMessage
          * @description Something worth telling that is not a step, e.g. an iteration in which no group survived the filter.
          */
@@ -1025,15 +1097,13 @@ export interface components {
             /**
              * Parameter
              * @description Name of a query or path parameter.
-             * @default null
              */
-            parameter: string | null;
+            parameter?: string | null;
             /**
              * Pointer
              * @description JSON pointer into the body, e.g. `/batch/global_batch_size`.
-             * @default null
              */
-            pointer: string | null;
+            pointer?: string | null;
         };
         /**
          * FilterSpec
@@ -1652,6 +1722,19 @@ export interface components {
          * @enum {string}
          */
         Phase: "warm_start" | "rl";
+        /**
+         * PlanDraft
+         * @description A plan request whose spec may still be wrong.
+         */
+        PlanDraft: {
+            /**
+             * Request
+             * @description As `POST /api/v1/plan` takes it.
+             */
+            request: {
+                [key: string]: unknown;
+            };
+        };
         /**
          * PlanMaxima
          * @description What decides over memory, over the steps that were scheduled.
@@ -3734,6 +3817,39 @@ export interface operations {
             };
         };
     };
+    planDraft: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PlanDraft"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DraftPlan"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     listRuns: {
         parameters: {
             query?: {
@@ -4146,6 +4262,68 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["MetricCatalogue"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    pauseRun: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    resumeRun: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
                 };
             };
             /** @description A problem (RFC 9457) */

@@ -1,0 +1,139 @@
+"""What people wish of a run that is there: pause, go on, stop, try again, be deleted. Used by the endpoints.
+
+Each wish is one transaction with its event. The supervisor, or the driver by its next answer, carries it out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Literal
+
+from sqlalchemy import select, update
+
+from orchestrator.contracts.run_state import RunState, RunTrigger
+from server.database.tables import runs
+from server.database.writer import Transaction, Writer
+from server.errors import ConflictError
+from server.runs import queries
+from server.runs.records import RunRecord
+from server.runs.transitions import apply_trigger
+from server.runs.version import check_version
+
+
+class RunWishes:
+    """Safe from any thread; each call is one transaction. All raise NotFoundError."""
+
+    def __init__(self, writer: Writer, on_change: Callable[[str], None]) -> None:
+        """on_change is called with the run's id after each commit that changed the run."""
+        self._writer = writer
+        self._on_change = on_change
+
+    def pause(self, run: str, *, by: str) -> None:
+        """Let a run wait after its present step; again is harmless. Raises ConflictError where it cannot."""
+
+        def refusal(found: RunRecord) -> str:
+            return f"The run is {found.state}; only one that is running can be paused."
+
+        waits = (RunState.PAUSING, RunState.PAUSED)
+        self._wish(run, RunTrigger.PAUSE, f"{by} asked to pause", waits, ("not-pausable", refusal))
+
+    def resume(self, run: str, *, by: str) -> None:
+        """Let a run that waits, or is about to, go on; again is harmless. Raises ConflictError where it does not."""
+
+        def refusal(found: RunRecord) -> str:
+            return f"The run is {found.state}; only one that is paused can be resumed."
+
+        self._wish(run, RunTrigger.RESUME, f"{by} asked to go on", (RunState.RUNNING,), ("not-paused", refusal))
+
+    def cancel(self, run: str, mode: Literal["graceful", "kill"]) -> RunState:
+        """Ask a run to stop. A second call may turn `graceful` into `kill`. Raises ConflictError when it has ended."""
+
+        def work(transaction: Transaction) -> RunState:
+            connection, now = transaction.connection, _now()
+            found = queries.run_record(connection, run)
+            if found.state.is_terminal:
+                raise ConflictError("run-ended", f"The run is {found.state} and cannot be cancelled.")
+            connection.execute(
+                update(runs)
+                .where(runs.c.id == found.id)
+                .values(stop_mode=mode, stop_requested_at=found.stop_requested_at or now, version=runs.c.version + 1)
+            )
+            transition = apply_trigger(
+                connection,
+                run_key=queries.run_key(connection, found.id),
+                trigger=RunTrigger.CANCEL,
+                now=now,
+                message=f"asked to stop ({mode})",
+            )
+            transaction.after_commit(lambda: self._on_change(found.id))
+            return transition.after if transition else found.state
+
+        return self._writer.run(work)
+
+    def retry(self, run: str, *, by: str) -> None:
+        """Let a run that ended without success go on, from its last checkpoint, with its next attempt.
+
+        Raises NotFoundError, or ConflictError when it has not ended so.
+        """
+
+        def work(transaction: Transaction) -> None:
+            connection = transaction.connection
+            found = queries.run_record(connection, run)
+            key = queries.run_key(connection, found.id)
+            transition = apply_trigger(
+                connection, run_key=key, trigger=RunTrigger.RETRY, now=_now(), message=f"{by} asked for another try"
+            )
+            if transition is None:
+                message = f"The run is {found.state}; only one that failed or was cancelled can be tried again."
+                raise ConflictError("not-retryable", message)
+            begun_anew = {"stop_mode": None, "stop_requested_at": None, "archived_at": None}
+            connection.execute(
+                update(runs).where(runs.c.key == key).values(attempts_before_retry=found.attempt, **begun_anew)
+            )
+            transaction.after_commit(lambda: self._on_change(found.id))
+
+        self._writer.run(work)
+
+    def delete(self, run: str, *, version: int | None) -> str:
+        """Hide a run that has ended, and return its id; its rows are removed later. Raises as `change` does."""
+
+        def work(transaction: Transaction) -> str:
+            connection = transaction.connection
+            row = connection.execute(select(runs).where(runs.c.key == queries.run_key(connection, run))).one()
+            check_version(row.version, version)
+            if not RunState(row.state).is_terminal:
+                raise ConflictError("run-active", f"The run is {row.state}; cancel it before it is deleted.")
+            connection.execute(
+                update(runs).where(runs.c.key == row.key).values(deleted_at=_now(), version=row.version + 1)
+            )
+            return str(row.id)
+
+        return self._writer.run(work)
+
+    def _wish(
+        self,
+        run: str,
+        trigger: RunTrigger,
+        message: str,
+        fulfilled: tuple[RunState, ...],
+        conflict: tuple[str, Callable[[RunRecord], str]],
+    ) -> None:
+        """Apply the trigger, unless the run is in a state that fulfils it already."""
+        code, refusal = conflict
+
+        def work(transaction: Transaction) -> None:
+            connection = transaction.connection
+            found = queries.run_record(connection, run)
+            if found.state in fulfilled:
+                return
+            key = queries.run_key(connection, found.id)
+            if apply_trigger(connection, run_key=key, trigger=trigger, now=_now(), message=message) is None:
+                raise ConflictError(code, refusal(found))
+            transaction.after_commit(lambda: self._on_change(found.id))
+
+        self._writer.run(work)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

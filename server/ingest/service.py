@@ -114,6 +114,8 @@ class Ingest:
                 values = {"activity": beat.activity, "total_steps": beat.total_steps}
                 transaction.connection.execute(update(runs).where(runs.c.key == run.key).values(values))
             self._alive(transaction, run)
+            if beat.is_paused:
+                apply_trigger(transaction.connection, run_key=run.key, trigger=RunTrigger.PAUSED, now=_now())
             return _answer(transaction.connection, run, accepted=1, duplicates=0)
 
         return self._writer.run(work)
@@ -195,7 +197,8 @@ def _answer(connection: Connection, run: Row[Any], *, accepted: int, duplicates:
     state = RunState(connection.scalar(select(runs.c.state).where(runs.c.key == run.key)) or run.state)
     # One that is queued again was given up, and its next attempt goes on in its place.
     is_over = state in (RunState.STOPPING, RunState.QUEUED) or state.is_terminal
-    wanted = DesiredState.STOP if is_over else DesiredState.RUN
+    shall_wait = state in (RunState.PAUSING, RunState.PAUSED)
+    wanted = DesiredState.STOP if is_over else DesiredState.PAUSE if shall_wait else DesiredState.RUN
     return IngestAnswer(accepted=accepted, duplicates=duplicates, desired_state=wanted)
 
 

@@ -9,6 +9,7 @@ from orchestrator.contracts.what_if import WhatIf, WhatIfRequest
 from server.auth.access import Access, requires
 from server.dependencies import Planning
 from server.http.guarded_route import GuardedRoute
+from server.planning.draft import DraftPlan, PlanDraft, plan_draft
 from server.steps.endpoints import Attempt, StepPath
 
 router = APIRouter(prefix="/api/v1", tags=["planning"], route_class=GuardedRoute)
@@ -22,6 +23,13 @@ async def plan_run(request: PlanRequest, planner: Planning) -> RunPlan:
     A spec that cannot work is a 422 that names the fields, as when it is submitted.
     """
     return await planner.plan(request)
+
+
+@router.post("/plan:draft", operation_id="planDraft")
+@requires(Access.READ)
+async def plan_a_draft(draft: PlanDraft, planner: Planning) -> DraftPlan:
+    """The plan of a spec that is still being written: what is wrong with it is an answer, not an error."""
+    return await plan_draft(planner, draft)
 
 
 @router.post("/runs/{run_id}/steps/{step}/whatif", operation_id="whatIf")

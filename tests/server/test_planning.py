@@ -32,6 +32,21 @@ def test_a_plan_tells_every_step_and_starts_nothing(server: LiveServer) -> None:
     assert server.get("/runs")["total"] == 0
 
 
+def test_a_draft_is_planned_or_told_what_is_wrong_with_it(sqlite_server: LiveServer) -> None:
+    def draft(spec: Any) -> Any:
+        answer = sqlite_server.http.post("/api/v1/plan:draft", json={"request": {"spec": spec}})
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    assert draft(spec_json())["plan"]["num_steps"] > 0
+    half = draft({"name": "half", "batch": {"type": "fixed", "global_batch_size": 0}})
+    assert half["plan"] is None
+    assert "/spec/batch/global_batch_size" in [problem["pointer"] for problem in half["problems"]]
+    nowhere = draft(spec_json(model={"type": "huggingface", "path": "/nowhere"}))
+    assert [problem["pointer"] for problem in nowhere["problems"]] == ["/spec/model/path"]
+    assert sqlite_server.http.post("/api/v1/plan:draft", json={"request": {}, "else": 1}).status_code == 422
+
+
 def test_whoever_may_read_may_plan(sqlite_server: LiveServer) -> None:
     token = sqlite_server.http.post("/api/v1/tokens", json={"name": "viewer", "access": "read"}).json()["token"]
     headers = {"Authorization": f"Bearer {token}"}

@@ -18,7 +18,7 @@ import { Changes } from "./changes";
 import { SpecEditor } from "./editor/spec-editor";
 import styles from "./new-run-page.module.css";
 import { PlanPart } from "./plan/plan-part";
-import { usePlan } from "./plan/use-plan";
+import { type Planned, usePlan } from "./plan/use-plan";
 import type { LayoutChanges } from "./run-text";
 import { problemsInText, readSpec, type TextProblem } from "./spec-text";
 import { useBeginning } from "./use-beginning";
@@ -43,7 +43,7 @@ export function NewRunPage({ example, from, changes }: NewRunPageProps) {
   const [usesOwnLengths, setUsesOwnLengths] = useState(false);
   const lengths = parent && !usesOwnLengths ? parent.id : null;
   const plan = usePlan(text, lengths);
-  const { launch, isPending, failure } = useLaunch(text, setRefused);
+  const { launch, isPending, failure } = useLaunch(text, plan, setRefused);
   const problems = refused.length > 0 ? refused : plan.problems;
   return (
     <main className={styles.page}>
@@ -143,15 +143,17 @@ function Beginnings({ parent, onPick }: { parent: Run | null; onPick: (text: str
   );
 }
 
-function useLaunch(text: string, setProblems: (problems: readonly TextProblem[]) => void) {
+function useLaunch(text: string, plan: Planned, setProblems: (problems: readonly TextProblem[]) => void) {
   const navigate = useNavigate();
   const create = useCreateRun();
   const [failure, setFailure] = useState<string | null>(null);
   const launch = () => {
     const read = readSpec(text);
-    setProblems(read.problems);
+    // What the plan has refused already the server would only refuse again.
+    const known = plan.isAnswered ? plan.problems : read.problems;
+    setProblems(known);
     setFailure(null);
-    if (read.problems.length > 0) return;
+    if (known.length > 0) return;
     create.mutate(read.spec, {
       onSuccess: (run) => navigate({ to: "/runs/$runId", params: { runId: run.id } }),
       onError: (error) => {

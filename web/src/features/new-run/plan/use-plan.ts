@@ -1,8 +1,8 @@
 /** Plans the text as it is written: once nothing is typed for a moment, and only where it is YAML. */
 import { useQuery } from "@tanstack/react-query";
-import { useMemo } from "react";
+import { useEffect, useMemo, useState } from "react";
 import { planOptions } from "@/api/plan";
-import { ApiProblem, problemSentence } from "@/api/problem";
+import { type FieldProblem, problemSentence } from "@/api/problem";
 import type { RunPlan } from "@/api/types";
 import { useDebounced } from "@/lib/use-debounced";
 import { problemsInText, readSpec, type TextProblem } from "../spec-text";
@@ -19,8 +19,15 @@ export interface Planned {
   /** A failure that is no fault of the text. */
   failure: string | null;
   isOld: boolean;
+  /** Problems are those of the text as it stands, not of one that was typed before. */
+  isAnswered: boolean;
   isEmpty: boolean;
   retry: () => void;
+}
+
+interface Answer {
+  plan: RunPlan | null;
+  tookMs: number;
 }
 
 /** `parentId`: a run whose samples' lengths are taken; null: lengths are assumed. */
@@ -31,25 +38,30 @@ export function usePlan(text: string, parentId: string | null): Planned {
   const isReadable = !isEmpty && read.problems.length === 0;
   const lengths = parentId === null ? null : ({ type: "run", run: parentId } as const);
   const query = useQuery({ ...planOptions(read.spec, lengths), enabled: isReadable });
-  const fields = query.error instanceof ApiProblem ? query.error.fields : [];
-  const refused = isReadable && query.error !== null;
+  const fields = isReadable && query.data && !query.isPlaceholderData ? query.data.fields : [];
+  const isRefused = fields.length > 0;
   return {
-    plan: query.data,
-    problems: isEmpty
-      ? []
-      : isReadable
-        ? refused
-          ? problemsInText(read, inSpec(fields))
-          : []
-        : read.problems,
-    failure: refused && fields.length === 0 ? problemSentence(query.error) : null,
-    isOld: settled !== text || query.isPlaceholderData || !isReadable || refused,
+    plan: useNewestPlan(query.data),
+    problems: isEmpty ? [] : isReadable ? problemsInText(read, inSpec(fields)) : read.problems,
+    failure: isReadable && query.error ? problemSentence(query.error) : null,
+    isOld: settled !== text || query.isPlaceholderData || !isReadable || isRefused || query.error !== null,
+    isAnswered: settled === text && !(isReadable && query.isPlaceholderData),
     isEmpty,
     retry: () => void query.refetch(),
   };
 }
 
-function inSpec(fields: ApiProblem["fields"]): ApiProblem["fields"] {
+/** While a text cannot be planned, the plan of the last one that could stays in view. */
+function useNewestPlan(answer: Answer | undefined): Planned["plan"] {
+  const [newest, setNewest] = useState<Planned["plan"]>();
+  const plan = answer?.plan;
+  useEffect(() => {
+    if (answer && plan) setNewest({ plan, tookMs: answer.tookMs });
+  }, [answer, plan]);
+  return answer && plan ? { plan, tookMs: answer.tookMs } : newest;
+}
+
+function inSpec(fields: readonly FieldProblem[]): FieldProblem[] {
   return fields.map((field) => ({
     ...field,
     pointer: field.pointer.startsWith(`${SPEC}/`) ? field.pointer.slice(SPEC.length) : field.pointer,

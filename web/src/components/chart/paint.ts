@@ -1,5 +1,6 @@
 /** Strokes and fills that uPlot has no series for: grid, labels, bands, old attempts, marks. All in canvas pixels. */
 import type { NonFinite } from "@/lib/numbers";
+import { FRAME } from "./plot-config";
 import type { ChartTheme } from "./theme";
 
 /** Where a plot lies on its canvas, and how its data get there. */
@@ -42,8 +43,9 @@ export function paintGrid(surface: Surface, ys: readonly number[]): void {
   for (const y of ys) ctx.fillRect(left, Math.round(y) - Math.floor(thick / 2), width, thick);
 }
 
-/** `−9.5e−7` fills what the gutter leaves. */
 const LABEL_GAP = 6;
+/** What the gutter leaves for a label: a longer one, such as `0.01025`, is set narrower and never cut. */
+const LABEL_PX = FRAME.left - LABEL_GAP - 1;
 
 function textStyle({ ctx, theme, ratio }: Surface): void {
   ctx.font = `${11 * ratio}px ${theme.font}`;
@@ -62,7 +64,7 @@ export function paintYLabels(
   ctx.textAlign = side === "left" ? "right" : "left";
   const x =
     side === "left" ? surface.left - LABEL_GAP * ratio : surface.left + surface.width + LABEL_GAP * ratio;
-  for (const { y, text } of labels) ctx.fillText(text, Math.round(x), Math.round(y));
+  for (const { y, text } of labels) ctx.fillText(text, Math.round(x), Math.round(y), LABEL_PX * ratio);
 }
 
 /** Labels under the plot; the first and last stay inside the frame, and one that would touch another is left out. */

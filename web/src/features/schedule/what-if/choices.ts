@@ -23,9 +23,10 @@ export function geometryOf(schedule: Schedule): Geometry {
 export function changesOf(ran: Geometry, search: WhatIfSearch): WhatIfSearch {
   const keys = ["dp", "cp", "pp", "token_cap", "micro_batch_size", "packer", "balance", "barrier"] as const;
   return Object.fromEntries(
-    keys.flatMap((key) =>
-      search[key] !== undefined && search[key] !== ran[key] ? [[key, search[key]]] : [],
-    ),
+    keys
+      // An address may name a packer that this step has no use for.
+      .filter((key) => key !== "packer" || ran.token_cap !== null)
+      .flatMap((key) => (search[key] !== undefined && search[key] !== ran[key] ? [[key, search[key]]] : [])),
   );
 }
 

@@ -33,14 +33,17 @@ export function Controls({ ran, asked, tp, setSearch, ref }: ControlsProps) {
         </Control>
       ))}
       <CutControl ran={ran} asked={asked} setSearch={setSearch} />
-      <Control label="packer">
-        <Segmented
-          label="packer"
-          options={PACKERS}
-          value={asked.packer}
-          onChange={(value) => set("packer", value)}
-        />
-      </Control>
+      {/* A step that was cut by a count has nothing to pack. */}
+      {ran.token_cap !== null && (
+        <Control label="packer">
+          <Segmented
+            label="packer"
+            options={PACKERS}
+            value={asked.packer}
+            onChange={(value) => set("packer", value)}
+          />
+        </Control>
+      )}
       <Control label="balance">
         <Segmented
           label="balance"

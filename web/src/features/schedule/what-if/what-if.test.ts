@@ -112,3 +112,8 @@ test("ranks of both layouts", () => {
   expect(ranksText(RAN, { ...RAN, dp: 1, cp: 2 }, 1)).toBe("2, as it ran");
   expect(ranksText(RAN, { ...RAN, dp: 4 }, 2)).toBe("8 instead of 4");
 });
+
+test("a step that was cut by a count is asked for no packer", () => {
+  const counted = { ...RAN, token_cap: null, micro_batch_size: 2 };
+  expect(changesOf(counted, { packer: "first_fit", dp: 3 })).toEqual({ dp: 3 });
+});

@@ -3,6 +3,7 @@
     warm start     supervised steps until held-out answers are good enough
     iteration      take prompts ─► generate ─► judge ─► filter ─► (log-probs) ─► advantages ─► cut into steps
                    what is left waits; then for each step: schedule ─► train ─► push weights ─► report
+                   and at the end of it: the books and the rollouts
 
 It knows neither Ray nor torch nor HTTP: parts come as the protocols of `contracts/`, so tests run it on fakes.
 """
@@ -17,7 +18,7 @@ from enum import StrEnum
 
 from orchestrator.adaptive_size import AdaptiveSize
 from orchestrator.advantages import Estimate
-from orchestrator.batch_policy import StepCut, cut_into_steps
+from orchestrator.batch_policy import cut_into_steps
 from orchestrator.batch_size import BatchPosition
 from orchestrator.checkpoints import Checkpoints, Resumption
 from orchestrator.contracts.algorithm_spec import RewardKlSpec
@@ -27,7 +28,8 @@ from orchestrator.contracts.rollout import PromptSource, Reporter
 from orchestrator.contracts.rollout_spec import FilterSpec, ZeroVariancePolicy
 from orchestrator.group_filter import EmptyDecision, decide_when_empty
 from orchestrator.iteration_events import carried_event, skipped_event
-from orchestrator.rollout_counts import NO_ROLLOUTS, RolloutCounts, count_rollouts
+from orchestrator.iteration_record import CutIteration, IterationRecorder
+from orchestrator.rollout_counts import NO_ROLLOUTS, count_rollouts
 from orchestrator.rollout_round import RolledOut, Roller
 from orchestrator.size_plan import steps_left
 from orchestrator.step_runner import PhaseGoal, StepRunner, StopRequestedError
@@ -90,6 +92,7 @@ class TrainingLoop:
         reporter: Reporter,
         source: PromptSource,
         checkpoints: Checkpoints,
+        recorder: IterationRecorder,
     ) -> None:
         self._warm_start = warm_start
         self._goal = goal
@@ -99,6 +102,7 @@ class TrainingLoop:
         self._reporter = reporter
         self._source = source
         self._checkpoints = checkpoints
+        self._recorder = recorder
         self._steps_left = plan.steps_left()
         self._adaptive = AdaptiveSize(plan.batch) if isinstance(plan.batch, AdaptiveBatchSpec) else None
         self._position = BatchPosition()
@@ -171,26 +175,23 @@ class TrainingLoop:
         rolled = self._roller.roll(iteration, num_empty_before=self._num_empty)
         waited = [replace(item, age=item.age + 1) for item in self._waiting]
         fresh, metrics = self._made_of(rolled)
-        items = waited + fresh
-        cut, counts = self._cut(items, iteration, rolled, num_carried_in=num_rollouts(waited))
-        self._waiting = [items[i] for i in cut.carried]
-        if not cut.steps:
-            self._train_nothing(iteration, rolled, counts)
-            return
-        self._num_empty = 0
-        num_samples = sum(map(len, cut.steps))
-        self._tell_activity(iteration, f"training {len(cut.steps)} steps on {num_samples} samples")
-        self._train([[items[i] for i in step] for step in cut.steps], iteration, metrics, counts, since)
+        done = self._cut(waited, fresh, iteration, rolled)
+        self._waiting = [done.items[i] for i in done.cut.carried]
+        if done.cut.steps:
+            self._train(done, metrics, since)
+        failure = None if done.cut.steps else self._train_nothing(done)
+        self._reporter.iteration(self._recorder.message(done, since))
+        if failure is not None:
+            raise failure
 
     def _made_of(self, rolled: RolledOut) -> tuple[list[TrainItem], dict[str, Metric]]:
         """What the kept rollouts give to train, and what is to be told of them."""
         scored, cost = self._steps.score(rollout_items(rolled.filtered.kept))
         items, taken = with_advantages(scored, self._plan.estimate, kl=self._plan.reward_kl)
-        return items, rolled.metrics() | cost | taken
+        return self._recorder.mark(items, rolled.groups), rolled.metrics() | cost | taken
 
-    def _cut(
-        self, items: Sequence[TrainItem], iteration: int, rolled: RolledOut, *, num_carried_in: int
-    ) -> tuple[StepCut, RolloutCounts]:
+    def _cut(self, waited: list[TrainItem], fresh: list[TrainItem], iteration: int, rolled: RolledOut) -> CutIteration:
+        items = waited + fresh
         shapes = [item.shape for item in items]
         cut = cut_into_steps(
             shapes,
@@ -204,22 +205,26 @@ class TrainingLoop:
             cut,
             num_generated=rolled.num_generated,
             num_filtered=len(rolled.filtered.filtered),
-            num_carried_in=num_carried_in,
+            num_carried_in=num_rollouts(waited),
         )
-        return cut, counts
+        return CutIteration(
+            iteration=iteration,
+            rolled=rolled,
+            items=items,
+            cut=cut,
+            counts=counts,
+            first_step=self._steps.num_steps,
+        )
 
-    def _train(
-        self,
-        steps: Sequence[Sequence[TrainItem]],
-        iteration: int,
-        of_rollouts: Mapping[str, Metric],
-        counts: RolloutCounts,
-        since: Stopwatch,
-    ) -> None:
+    def _train(self, done: CutIteration, of_rollouts: Mapping[str, Metric], since: Stopwatch) -> None:
         """Train the steps of an iteration. The first one tells of the rollouts, the last one pushes the weights."""
-        for k, items in enumerate(steps):
+        steps = done.cut.steps
+        self._num_empty = 0
+        self._tell_activity(done.iteration, f"training {len(steps)} steps on {sum(map(len, steps))} samples")
+        for k, indices in enumerate(steps):
             since = since if k == 0 else Stopwatch()
-            trained = self._steps.train(items, iteration=iteration)
+            items = [done.items[i] for i in indices]
+            trained = self._steps.train(items, iteration=done.iteration)
             self._position = self._position.after(len(items))
             decision, metrics = (None, {}) if self._adaptive is None else self._adaptive.observe(trained)
             if k == 0:
@@ -230,29 +235,30 @@ class TrainingLoop:
                 trained,
                 since=since,
                 metrics=metrics,
-                counts=counts if k == 0 else NO_ROLLOUTS,
+                counts=done.counts if k == 0 else NO_ROLLOUTS,
                 decision=decision,
             )
 
-    def _train_nothing(self, iteration: int, rolled: RolledOut, counts: RolloutCounts) -> None:
-        """Record an iteration that gives no step: weights and LR position stay. Too many empty ones end the run."""
-        if rolled.filtered.kept and counts.num_carried_out:
+    def _train_nothing(self, done: CutIteration) -> NothingToTrainError | None:
+        """Tell of an iteration that gives no step: weights and LR position stay. Too many empty ones end the run."""
+        if done.rolled.filtered.kept and done.counts.num_carried_out:
             self._num_empty = 0
-            self._tell(carried_event(iteration, rolled, counts, at=datetime.now(UTC)))
-            return
+            self._tell(carried_event(done.iteration, done.rolled, done.counts, at=datetime.now(UTC)))
+            return None
         decision = decide_when_empty(
             num_refills=self._plan.filter_spec.max_refills,
             num_empty_before=self._num_empty,
             filter_spec=self._plan.filter_spec,
         )
         self._num_empty += 1
-        skipped = skipped_event(iteration, rolled, counts, at=datetime.now(UTC))
+        skipped = skipped_event(done.iteration, done.rolled, done.counts, at=datetime.now(UTC))
         self._tell(skipped)
-        if decision is EmptyDecision.FAIL:
-            raise NothingToTrainError(
-                f"{self._num_empty} iterations in a row gave nothing to train, and filter.max_consecutive_empty is "
-                f"{self._plan.filter_spec.max_consecutive_empty}. The last one: {skipped.message}"
-            )
+        if decision is not EmptyDecision.FAIL:
+            return None
+        return NothingToTrainError(
+            f"{self._num_empty} iterations in a row gave nothing to train, and filter.max_consecutive_empty is "
+            f"{self._plan.filter_spec.max_consecutive_empty}. The last one: {skipped.message}"
+        )
 
     def _tell(self, event: EventMessage) -> None:
         _log.warning(event.message)

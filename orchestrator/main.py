@@ -36,6 +36,7 @@ from orchestrator.data.prompt_source import TaskPromptSource
 from orchestrator.data.task_stream import TaskStream
 from orchestrator.engines.transformers_engine import EngineError, TransformersEngine
 from orchestrator.geometry import geometry_of
+from orchestrator.iteration_record import IterationRecorder
 from orchestrator.journal import Journal
 from orchestrator.loop import IterationPlan, Outcome, TrainingLoop
 from orchestrator.reporter import JournalReporter
@@ -155,6 +156,7 @@ def build_loop(spec: RunSpec, reporter: Reporter, ends: ExitStack, *, run_dir: P
         reporter=reporter,
         source=parts.source,
         checkpoints=parts.checkpoints,
+        recorder=IterationRecorder(spec.recording, pieces=parts.tokenizer.pieces),
     )
 
 

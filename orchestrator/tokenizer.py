@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from tokenizers.decoders import DecodeStream
 from transformers import PreTrainedTokenizerFast
 
 _PAD, _END = "<|pad|>", "<|end|>"
@@ -86,6 +87,15 @@ class TextTokenizer:
     def decode(self, token_ids: Sequence[int]) -> str:
         """The text of an answer, without special tokens."""
         return str(self.backend.decode(token_ids, skip_special_tokens=True))
+
+    def pieces(self, token_ids: Sequence[int]) -> list[str]:
+        """The text of each token, special ones included; together they are the whole text.
+
+        A character that several tokens make is the last one's, and the others are empty.
+        """
+        backend = self.backend.backend_tokenizer
+        stream = DecodeStream(skip_special_tokens=False)
+        return [stream.step(backend, token) or "" for token in token_ids]
 
     def _encode(self, text: str) -> tuple[int, ...]:
         return tuple(self.backend.encode(text, add_special_tokens=False))

@@ -39,6 +39,8 @@ class TrainItem:
     """Version of the policy that generated it; for a supervised item, the version it trains."""
     age: int = 0
     """Iterations that it has waited since it was generated."""
+    is_recorded: bool = False
+    """Whether its rollout is told to the server one by one."""
 
 
 def num_rollouts(items: Iterable[TrainItem]) -> int:

@@ -58,6 +58,7 @@ class _WaitingItem:
     advantage: float | None
     policy_version: int
     age: int
+    is_recorded: bool = False
     arrays: tuple[str, ...]
     """Names of its log-probs that are there."""
 
@@ -113,6 +114,7 @@ def _without_arrays(item: TrainItem) -> _WaitingItem:
         advantage=item.advantage,
         policy_version=item.policy_version,
         age=item.age,
+        is_recorded=item.is_recorded,
         arrays=_log_probs_of(item),
     )
 
@@ -130,5 +132,6 @@ def _with_arrays(item: _WaitingItem, i: int, arrays: dict[str, npt.NDArray[np.ge
         advantage=item.advantage,
         policy_version=item.policy_version,
         age=item.age,
+        is_recorded=item.is_recorded,
         **{name: arrays[f"{i}/{name}"].astype(np.float32) for name in item.arrays},
     )

@@ -28,6 +28,10 @@ def decode(token_ids: Sequence[int]) -> str:
     return " ".join(str(token) for token in token_ids if token != EOS)
 
 
+def pieces(token_ids: Sequence[int]) -> list[str]:
+    return [str(token) for token in token_ids]
+
+
 def encode_answer(answer: str) -> tuple[int, ...]:
     return (int(answer), EOS)
 

@@ -12,8 +12,10 @@ from orchestrator.checkpoints import Checkpoints
 from orchestrator.contracts.algorithm_spec import AlgorithmSpec, RewardKlSpec
 from orchestrator.contracts.batch_spec import AllBatchSpec, BatchSpec
 from orchestrator.contracts.messages import EventMessage, Phase, StepMessage
+from orchestrator.contracts.recording_spec import RecordingSpec
 from orchestrator.contracts.rollout_spec import FilterSpec, RolloutSpec, ZeroVariancePolicy
 from orchestrator.contracts.warm_start_spec import SftWarmStartSpec
+from orchestrator.iteration_record import IterationRecorder
 from orchestrator.loop import IterationPlan, Outcome, TrainingLoop
 from orchestrator.rollout_round import Roller
 from orchestrator.step_runner import PhaseGoal, StepRunner
@@ -29,6 +31,7 @@ from tests.orchestrator.fakes import (
     FakeTrainer,
     decode,
     encode_answer,
+    pieces,
 )
 from trainer.contracts.certificate import LossAggregation
 from trainer.contracts.loss_spec import SftLossSpec
@@ -75,6 +78,7 @@ class Run:
         every_steps: int = 1_000,
         token_cap: int = 64,
         algorithm: AlgorithmSpec | None = None,
+        recording: RecordingSpec | None = None,
     ) -> None:
         """checkpoints: where they are kept; None: in a directory of the run's own."""
         self.trainer, self.reporter, self.source = FakeTrainer(), FakeReporter(), FakeSource()
@@ -121,6 +125,7 @@ class Run:
             reporter=self.reporter,
             source=self.source,
             checkpoints=self.checkpoints,
+            recorder=IterationRecorder(recording or RecordingSpec(), pieces=pieces),
         )
 
     def _warm_start(self, spec: SftWarmStartSpec) -> WarmStart:

@@ -8,6 +8,7 @@ import pytest
 
 from orchestrator.contracts.batch_spec import BatchSpec, FixedBatchSpec, Remainder
 from orchestrator.contracts.messages import Phase, StepMessage
+from orchestrator.contracts.rollout_messages import IterationMessage
 from orchestrator.training_state import TrainingState
 from tests.orchestrator.batch_factories import adaptive, ramp
 from tests.orchestrator.loop_run import (
@@ -37,7 +38,7 @@ def dying_at(step: int) -> Callable[[StepMessage], None]:
     return on_step
 
 
-def without_times(messages: Iterable[StepMessage]) -> list[dict[str, Any]]:
+def without_times(messages: Iterable[StepMessage | IterationMessage]) -> list[dict[str, Any]]:
     left_out = {"started_at", "ended_at", "metrics", "measured_idle_frac"}
     return [message.model_dump(exclude=left_out) for message in messages]
 
@@ -82,6 +83,8 @@ def test_a_run_that_dies_goes_on_as_if_it_never_had(batch: BatchSpec, dies_at: i
     second = attempt(answers[calls:])
     second.run()
     assert without_times(second.reported) == expected[resumed_at:]
+    first_iteration = state.state.iteration if state is not None and state.state.phase is Phase.RL else 0
+    assert without_times(second.reporter.iterations) == without_times(unbroken.reporter.iterations)[first_iteration:]
 
 
 def _calls_left(state: TrainingState | None, num_answers: int) -> int:

@@ -30,8 +30,17 @@ def test_any_answer_comes_back_unchanged(text: str) -> None:
     assert TOKENIZER.decode([*token_ids, end]) == text
 
 
+@given(st.text(max_size=40).filter(lambda text: "<|" not in text))
+def test_the_pieces_of_an_answer_are_its_text_and_what_ends_it(text: str) -> None:
+    token_ids = TOKENIZER.encode_answer(text)
+    pieces = TOKENIZER.pieces(token_ids)
+    assert len(pieces) == len(token_ids)
+    assert "".join(pieces) == text + "<|end|>"
+
+
 def test_tokens_beyond_the_vocabulary_are_no_text() -> None:
     assert TOKENIZER.decode([70_000]) == ""
+    assert TOKENIZER.pieces([70_000]) == [""]
 
 
 def test_a_prompt_ends_where_the_answer_begins() -> None:

@@ -42,6 +42,7 @@ def item(name: str, *, log_probs: bool = True) -> TrainItem:
         advantage=-1 / 3,
         policy_version=29,
         age=2,
+        is_recorded=True,
     )
     arrays = (np.array([-0.1, k], dtype=np.float32) for k in range(3))
     return replace(made, **dict(zip(LOG_PROBS, arrays, strict=True))) if log_probs else made

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
+from orchestrator.contracts.checkpoint_messages import CheckpointsBatch
+from orchestrator.contracts.log_messages import LogsBatch
 from orchestrator.contracts.messages import EventsBatch, StepsBatch
 from orchestrator.contracts.plan import MAX_LENGTHS, MAX_PLANNED_STEPS
+from orchestrator.contracts.rollout_messages import RolloutsBatch
 from server.auth.access import Access, requires
 from server.dependencies import Configured
 from server.history.schemas import MAX_QUERY_NAMES, MAX_QUERY_POINTS, MAX_QUERY_RUNS
@@ -22,6 +25,9 @@ class ServerLimits(TextModel):
     """Of a request's body, unpacked; it may be sent with gzip."""
     max_steps_per_batch: int
     max_events_per_batch: int
+    max_iterations_per_batch: int
+    max_log_lines_per_batch: int
+    max_checkpoints_per_batch: int
     max_query_runs: int
     """Of one query for metrics, as are the next two."""
     max_query_names: int
@@ -31,7 +37,7 @@ class ServerLimits(TextModel):
     max_planned_steps: int
     """Steps that a plan tells one by one; more are counted."""
     max_recording_batches: int
-    """Batches of steps or events at once; more are answered with 429 and Retry-After."""
+    """Batches of records at once; more are answered with 429 and Retry-After."""
     max_queued_writes: int
     """Writes that wait for the database; more are answered with 429 and Retry-After."""
     max_active_runs: int
@@ -46,6 +52,9 @@ async def get_limits(settings: Configured) -> ServerLimits:
         max_body_bytes=settings.max_body_bytes,
         max_steps_per_batch=_most(StepsBatch, "steps"),
         max_events_per_batch=_most(EventsBatch, "events"),
+        max_iterations_per_batch=_most(RolloutsBatch, "iterations"),
+        max_log_lines_per_batch=_most(LogsBatch, "lines"),
+        max_checkpoints_per_batch=_most(CheckpointsBatch, "checkpoints"),
         max_query_runs=MAX_QUERY_RUNS,
         max_query_names=MAX_QUERY_NAMES,
         max_query_points=MAX_QUERY_POINTS,

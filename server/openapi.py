@@ -12,9 +12,25 @@ from fastapi.openapi.utils import get_openapi
 from pydantic.json_schema import models_json_schema
 
 from server.http.problems import FieldProblem, Problem, problem_schema
-from server.live.schemas import ResyncEvent, RunEvent, StepsEvent
+from server.live.schemas import (
+    CheckpointNewsEvent,
+    EventNewsEvent,
+    IterationNewsEvent,
+    LogNewsEvent,
+    ResyncEvent,
+    RunEvent,
+    StepsEvent,
+)
 
-_EVENTS = (RunEvent, StepsEvent, ResyncEvent)
+_EVENTS = (
+    RunEvent,
+    StepsEvent,
+    ResyncEvent,
+    EventNewsEvent,
+    LogNewsEvent,
+    IterationNewsEvent,
+    CheckpointNewsEvent,
+)
 
 
 def describe(app: FastAPI) -> None:

@@ -11,6 +11,7 @@ from server.auth.tokens import TokenStore
 from server.database.engine import Database
 from server.database.migrate import prepare_database
 from server.database.writer import Writer
+from server.events.queries import newest_event_ids
 from server.http.gate import Gate
 from server.ingest.service import Ingest
 from server.live.hub import LiveHub
@@ -82,7 +83,11 @@ def build_services(settings: Settings, make_supervisor: MakeSupervisor | None) -
         with database.read() as connection:
             return queries.summaries(connection, run_ids)
 
-    hub = LiveHub(summaries)
+    def newest_events(run_ids: list[str]) -> dict[str, int]:
+        with database.read() as connection:
+            return newest_event_ids(connection, run_ids)
+
+    hub = LiveHub(summaries, newest_events)
 
     def runs_by_state() -> Mapping[str, int]:
         with database.read() as connection:

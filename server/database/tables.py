@@ -95,7 +95,9 @@ runs = Table(
     Column("state", String(16), nullable=False),
     Column("reason", Text),
     Column("activity", Text),
+    # JSON: the RunSpec; of an external run the config that its writer told
     Column("spec", Text, nullable=False),
+    # Empty for an external run, as is the layout
     Column("batch_policy", Text, nullable=False),
     Column("parallelism", Text, nullable=False),
     Column("attempt", Integer, nullable=False, default=0),
@@ -114,13 +116,21 @@ runs = Table(
     Column("archived_at", Timestamp),
     # Hidden from then on, and removed in the background.
     Column("deleted_at", Timestamp),
+    # From then on it cannot be restored.
+    Column("removal_began_at", Timestamp),
     Column("stop_mode", String(16)),
     Column("stop_requested_at", Timestamp),
+    # Somebody wants it to go on from this checkpoint.
+    Column("resume_step", BigInteger),
     Column("num_steps", BigInteger, nullable=False, default=0),
     Column("total_steps", BigInteger),
     # Kept at ingest, so that a list of runs reads one row per run.
     Column("last_step", Text),
     Column("sparkline", Text),
+    # What lists are sorted by; finite, or null.
+    Column("last_reward", Double),
+    Column("last_loss", Double),
+    Column("last_batch_size", BigInteger),
     Index("ix_runs_state_key", "state", "key"),
     Index("ix_runs_name_key", "name", "key"),
 )
@@ -160,37 +170,39 @@ steps = Table(
     Column("attempt", Integer, primary_key=True, autoincrement=False),
     Column("step", BigInteger, primary_key=True, autoincrement=False),
     Column("content_hash", LargeBinary(32), nullable=False),
-    Column("iteration", BigInteger, nullable=False),
-    Column("phase", String(16), nullable=False),
-    Column("status", String(32), nullable=False),
+    # What may be null, other frameworks that record may not know.
+    Column("iteration", BigInteger),
+    Column("phase", String(16)),
+    Column("status", String(32)),
     Column("started_at", Timestamp, nullable=False),
     Column("ended_at", Timestamp, nullable=False),
-    Column("policy_version", BigInteger, nullable=False),
+    Column("policy_version", BigInteger),
     Column("global_batch_size", BigInteger, nullable=False),
-    Column("num_prompts", BigInteger, nullable=False),
-    Column("num_rollouts", BigInteger, nullable=False),
-    Column("num_tokens", BigInteger, nullable=False),
-    Column("num_loss_tokens", BigInteger, nullable=False),
-    Column("num_microbatches", BigInteger, nullable=False),
-    Column("num_dummies", BigInteger, nullable=False),
-    Column("num_over_cap", BigInteger, nullable=False),
-    Column("num_generated", BigInteger, nullable=False),
-    Column("num_filtered", BigInteger, nullable=False),
-    Column("num_dropped", BigInteger, nullable=False),
-    Column("num_carried_in", BigInteger, nullable=False, server_default="0"),
-    Column("num_carried_out", BigInteger, nullable=False, server_default="0"),
+    Column("num_prompts", BigInteger),
+    Column("num_rollouts", BigInteger),
+    Column("num_tokens", BigInteger),
+    Column("num_loss_tokens", BigInteger),
+    Column("num_microbatches", BigInteger),
+    Column("num_dummies", BigInteger),
+    Column("num_over_cap", BigInteger),
+    Column("num_generated", BigInteger),
+    Column("num_filtered", BigInteger),
+    Column("num_dropped", BigInteger),
+    Column("num_carried_in", BigInteger),
+    Column("num_carried_out", BigInteger),
     # JSON of a BatchDecision
     Column("batch_decision", Text),
-    Column("lr", Double, nullable=False),
-    Column("lr_unit", String(16), nullable=False),
-    Column("lr_position_before", BigInteger, nullable=False),
-    Column("lr_position_after", BigInteger, nullable=False),
-    Column("predicted_idle_frac", Double, nullable=False),
-    Column("measured_idle_frac", Double, nullable=False),
-    Column("idle_bound_frac", Double, nullable=False),
-    Column("padding_frac", Double, nullable=False),
+    Column("lr", Double),
+    Column("lr_unit", String(16)),
+    Column("lr_position_before", BigInteger),
+    Column("lr_position_after", BigInteger),
+    Column("predicted_idle_frac", Double),
+    Column("measured_idle_frac", Double),
+    Column("idle_bound_frac", Double),
+    Column("padding_frac", Double),
     Column("samples_total", BigInteger, nullable=False),
-    Column("tokens_total", BigInteger, nullable=False),
+    # Null from the first step on that does not tell its tokens
+    Column("tokens_total", BigInteger),
     ForeignKeyConstraint(["run_key", "attempt"], ["attempts.run_key", "attempts.number"]),
     sqlite_with_rowid=False,
 )
@@ -334,7 +346,7 @@ rollout_tokens = Table(
     Column("number", Integer, primary_key=True, autoincrement=False),
     # zlib over JSON of the pieces
     Column("pieces", LargeBinary, nullable=False),
-    # zlib over packed floats, one for each piece (server/rollouts/packed_floats.py); null: not recorded
+    # Packed floats (server/database/packing.py), one for each piece; null: not recorded
     Column("log_probs", LargeBinary),
     Column("trainer_log_probs", LargeBinary),
 )
@@ -427,6 +439,20 @@ events = Table(
     Index("ix_events_run_key_id", "run_key", "id"),
 )
 
+pruned_records = Table(
+    "pruned_records",
+    metadata,
+    Column("run_key", _Key, primary_key=True, autoincrement=False),
+    # What retention has taken away: `rollouts`, `logs`, `schedules`, `timelines`, `system`
+    Column("kind", String(16), primary_key=True),
+    # Below this step, log line or sample's moment nothing of it is kept.
+    Column("up_to", BigInteger, nullable=False),
+    Column("num_removed", BigInteger, nullable=False),
+    # The limit that asked for it
+    Column("kept", BigInteger, nullable=False),
+    Column("at", Timestamp, nullable=False),
+)
+
 tokens = Table(
     "tokens",
     metadata,
@@ -438,6 +464,7 @@ tokens = Table(
     Column("created_at", Timestamp, nullable=False),
     Column("expires_at", Timestamp),
     Column("revoked_at", Timestamp),
+    Column("rotated_at", Timestamp),
 )
 
 login_codes = Table(

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
+from orchestrator.contracts.checkpoint_messages import CheckpointsBatch
+from orchestrator.contracts.log_messages import LogsBatch
 from orchestrator.contracts.messages import EventsBatch, Heartbeat, IngestAnswer, StateReport, StepsBatch
+from orchestrator.contracts.rollout_messages import RolloutsBatch
 from server.auth.access import Access, Principal, requires
 from server.dependencies import Asking, Recording, Supervisor
 from server.http.guarded_route import GuardedRoute
@@ -27,6 +30,30 @@ def record_events(run_id: str, batch: EventsBatch, ingest: Recording, asking: As
     """Record what is worth telling and is not a step, all or none."""
     _check(asking, batch.attempt)
     return ingest.events(run_id, batch)
+
+
+@router.post("/rollouts:batch", operation_id="recordRollouts")
+@requires(Access.INGEST)
+def record_rollouts(run_id: str, batch: RolloutsBatch, ingest: Recording, asking: Asking) -> IngestAnswer:
+    """Record the books of iterations and the rollouts behind them, all or none."""
+    _check(asking, batch.attempt)
+    return ingest.rollouts(run_id, batch)
+
+
+@router.post("/logs:batch", operation_id="recordLogs")
+@requires(Access.INGEST)
+def record_logs(run_id: str, batch: LogsBatch, ingest: Recording, asking: Asking) -> IngestAnswer:
+    """Record lines of the logs of an attempt's processes, all or none."""
+    _check(asking, batch.attempt)
+    return ingest.logs(run_id, batch)
+
+
+@router.post("/checkpoints:batch", operation_id="recordCheckpoints")
+@requires(Access.INGEST)
+def record_checkpoints(run_id: str, batch: CheckpointsBatch, ingest: Recording, asking: Asking) -> IngestAnswer:
+    """Record checkpoints that are whole, or have been removed. A later message of a step replaces the earlier one."""
+    _check(asking, batch.attempt)
+    return ingest.checkpoints(run_id, batch)
 
 
 @router.post("/state", operation_id="reportState")

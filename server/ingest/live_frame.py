@@ -21,14 +21,15 @@ def steps_frame(
         name: tuple(step.metrics[name].value if name in step.metrics else None for step in prepared) for name in names
     }
     for name in STEP_SERIES:
-        metrics[name] = tuple(float(getattr(step.message, name)) for step in prepared)
+        values = [getattr(step.message, name) for step in prepared]
+        metrics[name] = tuple(None if value is None else float(value) for value in values)
     ends = [step.message.ended_at for step in prepared]
     return StepsFrame(
         run=run_id,
         attempt=attempt,
         step=tuple(step.step for step in prepared),
         samples=tuple(float(total.samples) for total in totals),
-        tokens=tuple(float(total.tokens) for total in totals),
+        tokens=tuple(None if total.tokens is None else float(total.tokens) for total in totals),
         time=tuple(end.timestamp() for end in ends),
         relative=tuple((end - run_started_at).total_seconds() for end in ends),
         metrics=metrics,

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
-import zlib
 from dataclasses import dataclass
 
 import orjson
 
 from orchestrator.contracts.messages import MetricMessage, StepMessage
+from server.database.packing import pack_json
 from server.errors import InvalidError
-from server.ingest.verify import step_findings
-
-_ZLIB_LEVEL = 3
+from server.ingest.verify import step_findings, with_counts
+from trainer.contracts.text_model import TextModel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +23,9 @@ class PreparedStep:
     metrics: dict[str, MetricMessage]
     """By name in NFC: names that look the same are the same."""
     content_hash: bytes
-    schedule_blob: bytes
+    schedule_blob: bytes | None
+    """None: the writer does not know the schedule."""
+    timeline_blob: bytes | None
 
     @property
     def step(self) -> int:
@@ -48,10 +49,11 @@ def prepare_steps(messages: tuple[StepMessage, ...]) -> list[PreparedStep]:
         errors.extend((f"/steps/{i}{pointer}", sentence) for pointer, sentence in found)
         prepared.append(
             PreparedStep(
-                message=message,
+                message=with_counts(message),
                 metrics=metrics,
                 content_hash=_content_hash(message),
-                schedule_blob=zlib.compress(message.schedule.model_dump_json().encode(), _ZLIB_LEVEL),
+                schedule_blob=_packed(message.schedule),
+                timeline_blob=_packed(message.timeline),
             )
         )
     if errors:
@@ -59,7 +61,13 @@ def prepare_steps(messages: tuple[StepMessage, ...]) -> list[PreparedStep]:
     return prepared
 
 
+def _packed(part: TextModel | None) -> bytes | None:
+    return None if part is None else pack_json(part.model_dump_json().encode())
+
+
 def _content_hash(message: StepMessage) -> bytes:
     """The same for two messages that say the same, whatever the order of their metrics."""
     metrics = orjson.dumps(message.model_dump(mode="json", include={"metrics"}), option=orjson.OPT_SORT_KEYS)
-    return hashlib.sha256(message.model_dump_json(exclude={"metrics"}).encode() + metrics).digest()
+    # Steps that were recorded before there were timelines keep their hashes.
+    left_out = {"metrics"} if message.timeline is not None else {"metrics", "timeline"}
+    return hashlib.sha256(message.model_dump_json(exclude=left_out).encode() + metrics).digest()

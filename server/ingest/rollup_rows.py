@@ -87,10 +87,16 @@ def _columns(connection: Connection, run_key: int, attempt: int, first: int, end
     step, *columns = float_columns(
         connection, query.where(*_steps_of(run_key, attempt, first, end)), 1 + len(COLUMN_NUMBERS)
     )
-    kind, weight = np.full(step.size, float(PointKind.FINITE)), np.ones(step.size)
-    for number, value in zip(COLUMN_NUMBERS.values(), columns, strict=True):
-        series = np.full(step.size, float(number))
-        yield Rollups.of_points(series=series, step=step, value=value, kind=kind, weight=weight)
+    for number, column in zip(COLUMN_NUMBERS.values(), columns, strict=True):
+        known = ~np.isnan(column)
+        size = int(known.sum())
+        yield Rollups.of_points(
+            series=np.full(size, float(number)),
+            step=step[known],
+            value=column[known],
+            kind=np.full(size, float(PointKind.FINITE)),
+            weight=np.ones(size),
+        )
 
 
 def _stored(connection: Connection, run_key: int, attempt: int, size: int, first: int, end: int) -> Rollups:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,7 @@ from server.steps.lineage import current_view, in_segments, run_segments
 LOSS_METRIC = "train/loss"
 REWARD_METRIC = "reward/mean"
 _MAX_VALUES = 64
+_LARGEST = 1.7e308
 
 
 @dataclass(slots=True, kw_only=True)
@@ -65,7 +67,10 @@ def note_progress(connection: Connection, run: Row[Any], prepared: list[Prepared
         num_steps, is_newest = len(numbers), numbers[-1] == newest.step
     values: dict[str, Any] = {"num_steps": num_steps, "sparkline": sparkline.dump()}
     if is_newest:
-        values["last_step"] = last_step(newest, reward=_newest_reward(run, prepared)).model_dump_json()
+        last = last_step(newest, reward=_newest_reward(run, prepared))
+        values["last_step"] = last.model_dump_json()
+        values["last_reward"], values["last_loss"] = sortable(last.reward), sortable(last.loss)
+        values["last_batch_size"] = last.global_batch_size
     connection.execute(update(runs).where(runs.c.key == run.key).values(values))
 
 
@@ -80,12 +85,12 @@ def last_step(step: PreparedStep, *, reward: float | NonFinite | None) -> LastSt
         num_tokens=message.num_tokens,
         loss=None if loss is None else loss.value,
         reward=reward,
-        tokens_per_s=message.num_tokens / step_s if step_s > 0 else None,
+        tokens_per_s=message.num_tokens / step_s if step_s > 0 and message.num_tokens is not None else None,
         measured_idle_frac=message.measured_idle_frac,
         predicted_idle_frac=message.predicted_idle_frac,
         idle_bound_frac=message.idle_bound_frac,
         step_s=step_s,
-        loss_aggregation=message.schedule.loss_aggregation,
+        loss_aggregation=None if message.schedule is None else message.schedule.loss_aggregation,
     )
 
 
@@ -96,6 +101,13 @@ def _newest_reward(run: Row[Any], prepared: list[PreparedStep]) -> float | NonFi
         if reward is not None and reward.value is not None:
             return reward.value
     return None if run.last_step is None else LastStep.model_validate_json(run.last_step).reward
+
+
+def sortable(value: float | NonFinite | None) -> float | None:
+    """A number that every database orders alike: infinities become the largest there is, NaN becomes null."""
+    if value is None or math.isnan(number := float(value)):
+        return None
+    return max(-_LARGEST, min(_LARGEST, number))
 
 
 def _duration_s(message: StepMessage) -> float:

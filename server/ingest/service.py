@@ -1,28 +1,33 @@
 """Takes what a driver reports: fenced by attempt, once each, all or none, answered after commit.
 
-steps, events   verify in the request's thread ──► one transaction ──► live stream
-state           the driver's last word; `stopped` becomes `cancelled` when the supervisor has seen the process end
-heartbeat       a sign of life; the first one, or one after silence, makes the run `running`
+steps, events, rollouts, logs, checkpoints   verify in the request's thread ──► one transaction ──► live stream
+state        the driver's last word; `stopped` becomes `cancelled` when the supervisor has seen the process end
+heartbeat    a sign of life; the first one, or one after silence, makes the run `running`
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import orjson
 from sqlalchemy import Connection, Row, select, update
 
+from orchestrator.contracts.checkpoint_messages import CheckpointsBatch
+from orchestrator.contracts.log_messages import LogsBatch
 from orchestrator.contracts.messages import (
     DesiredState,
     EventsBatch,
     Heartbeat,
     IngestAnswer,
+    Phase,
     StateReport,
     StepsBatch,
 )
+from orchestrator.contracts.rollout_messages import RolloutsBatch
 from orchestrator.contracts.run_state import RunState, RunTrigger
+from server.checkpoints.storing import check_checkpoints, upsert_checkpoints
 from server.database.tables import attempts, is_storable, runs
 from server.database.writer import Transaction, Writer
 from server.errors import ConflictError, InvalidError, NotFoundError
@@ -33,7 +38,13 @@ from server.ingest.rollup_rows import keep_rollups
 from server.ingest.run_progress import note_progress
 from server.ingest.verify import MAX_COUNT
 from server.live.hub import LiveHub
+from server.live.schemas import CheckpointNews, IterationNews, LogNews
+from server.logs.storing import check_lines, insert_lines, newest_id
+from server.rollouts.prepared_iteration import prepare_iterations
+from server.rollouts.storing import insert_iterations
 from server.runs.transitions import apply_trigger, fail_or_restart
+from server.steps.lineage import note_first_iteration
+from server.system.storing import insert_sample, pack_sample
 from server.telemetry.figures import ServerFigures
 
 _TRIGGERS = {"succeeded": RunTrigger.SUCCEED, "failed": RunTrigger.FAIL}
@@ -73,13 +84,51 @@ class Ingest:
                 [(f"/events/{i}/at", "is no moment that can be told; check the clock") for i in early_or_late]
             )
 
-        def work(transaction: Transaction) -> IngestAnswer:
-            run = _run_of_attempt(transaction.connection, run_id, batch.attempt)
-            accepted = event_rows.insert_events(transaction.connection, run.key, batch.attempt, batch.events)
-            self._alive(transaction, run)
-            return _answer(transaction.connection, run, accepted=accepted, duplicates=len(batch.events) - accepted)
+        def store(transaction: Transaction, run: Row[Any]) -> int:
+            return event_rows.insert_events(transaction.connection, run.key, run.attempt, batch.events)
 
-        return self._writer.run(work)
+        return self._take(run_id, batch.attempt, len(batch.events), store)
+
+    def rollouts(self, run_id: str, batch: RolloutsBatch) -> IngestAnswer:
+        """Record iterations with their rollouts, all or none. Raises as `steps`."""
+        prepared = prepare_iterations(batch.iterations)
+
+        def store(transaction: Transaction, run: Row[Any]) -> int:
+            new = insert_iterations(transaction.connection, run.key, run.attempt, prepared)
+            if new:
+                newest = max(one.message.iteration for one in new)
+                news = IterationNews(run=run.id, attempt=run.attempt, iteration=newest)
+                transaction.after_commit(lambda: self._hub.tell(news))
+            return len(new)
+
+        return self._take(run_id, batch.attempt, len(prepared), store)
+
+    def logs(self, run_id: str, batch: LogsBatch) -> IngestAnswer:
+        """Record log lines, all or none. Raises as `steps`."""
+        check_lines(batch.lines)
+
+        def store(transaction: Transaction, run: Row[Any]) -> int:
+            connection = transaction.connection
+            accepted = insert_lines(connection, run.key, run.attempt, batch.lines)
+            if accepted:
+                news = LogNews(run=run.id, up_to=newest_id(connection, run.key), num_lines=accepted)
+                transaction.after_commit(lambda: self._hub.tell(news))
+            return accepted
+
+        return self._take(run_id, batch.attempt, len(batch.lines), store)
+
+    def checkpoints(self, run_id: str, batch: CheckpointsBatch) -> IngestAnswer:
+        """Record what became of checkpoints, all or none. Raises as `steps`."""
+        check_checkpoints(batch.checkpoints)
+
+        def store(transaction: Transaction, run: Row[Any]) -> int:
+            news = upsert_checkpoints(transaction.connection, run.key, run.attempt, batch.checkpoints)
+            if news:
+                told = CheckpointNews(run=run.id, attempt=run.attempt, step=max(one.step for one in news))
+                transaction.after_commit(lambda: self._hub.tell(told))
+            return len(news)
+
+        return self._take(run_id, batch.attempt, len(batch.checkpoints), store)
 
     def state(self, run_id: str, report: StateReport) -> IngestAnswer:
         """Take the driver's last word. Raises ConflictError for a stale attempt, or for another outcome than before."""
@@ -108,8 +157,12 @@ class Ingest:
         if beat.total_steps is not None and beat.total_steps > MAX_COUNT:
             raise InvalidError([("/total_steps", f"is {beat.total_steps}; at most {MAX_COUNT} can be recorded")])
 
+        sample = None if beat.system is None else (beat.system, pack_sample(beat.system))
+
         def work(transaction: Transaction) -> IngestAnswer:
             run = _run_of_attempt(transaction.connection, run_id, beat.attempt)
+            if sample is not None:
+                insert_sample(transaction.connection, run.key, run.attempt, *sample)
             if not RunState(run.state).is_terminal:
                 values = {"activity": beat.activity, "total_steps": beat.total_steps}
                 transaction.connection.execute(update(runs).where(runs.c.key == run.key).values(values))
@@ -120,12 +173,26 @@ class Ingest:
 
         return self._writer.run(work)
 
+    def _take(
+        self, run_id: str, attempt: int, count: int, store: Callable[[Transaction, Row[Any]], int]
+    ) -> IngestAnswer:
+        """Store records of an attempt in one transaction. `store` returns how many of the `count` were new."""
+
+        def work(transaction: Transaction) -> IngestAnswer:
+            run = _run_of_attempt(transaction.connection, run_id, attempt)
+            accepted = store(transaction, run)
+            self._alive(transaction, run)
+            return _answer(transaction.connection, run, accepted=accepted, duplicates=count - accepted)
+
+        return self._writer.run(work)
+
     def _record(self, transaction: Transaction, run: Row[Any], new: list[PreparedStep]) -> None:
         connection, first = transaction.connection, new[0].step
         newest_of_view = None if run.last_step is None else orjson.loads(run.last_step)["step"]
         newest_of_attempt = step_rows.last_step_number(connection, run.key, run.attempt)
         totals = step_rows.insert_steps(connection, run.key, run.attempt, new)
         step_rows.note_first_step(connection, run.key, run.attempt, first)
+        note_first_iteration(connection, run.key, run.attempt, min(map(_iteration, new)))
         if newest_of_attempt is not None and newest_of_attempt > first:
             step_rows.repeat_totals(connection, run.key, run.attempt, first)
         keep_rollups(connection, run.key, run.attempt, first_new=first)
@@ -191,6 +258,11 @@ def _new_steps(prepared: Sequence[PreparedStep], stored: Mapping[int, bytes]) ->
         if step.step not in stored:
             new[step.step] = step
     return [new[number] for number in sorted(new)]
+
+
+def _iteration(step: PreparedStep) -> int:
+    """The iteration of reinforcement that a step belongs to, or that comes next after it."""
+    return (step.message.iteration or 0) if step.message.phase is Phase.RL else 0
 
 
 def _answer(connection: Connection, run: Row[Any], *, accepted: int, duplicates: int) -> IngestAnswer:

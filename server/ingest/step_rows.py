@@ -1,4 +1,4 @@
-"""All SQL that stores steps: their columns, schedules, metrics, running totals."""
+"""All SQL that stores steps: their columns, schedules, timelines, metrics, running totals."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from server.database.engine import insert_raw
-from server.database.tables import attempts, metric_names, points, schedules, steps
+from server.database.tables import attempts, metric_names, points, schedules, steps, timelines
 from server.errors import InvalidError
 from server.ingest.prepared_step import PreparedStep
 from server.steps.columns import REPORT_COLUMNS
@@ -26,10 +26,13 @@ class Totals:
     """Samples and tokens trained up to and including a step."""
 
     samples: int = 0
-    tokens: int = 0
+    tokens: int | None = 0
+    """None: a step up to here does not tell its tokens."""
 
     def __add__(self, other: Totals) -> Totals:
-        return Totals(samples=self.samples + other.samples, tokens=self.tokens + other.tokens)
+        unknown = self.tokens is None or other.tokens is None
+        tokens = None if unknown else (self.tokens or 0) + (other.tokens or 0)
+        return Totals(samples=self.samples + other.samples, tokens=tokens)
 
 
 def stored_hashes(connection: Connection, run_key: int, attempt: int, numbers: Iterable[int]) -> dict[int, bytes]:
@@ -76,7 +79,14 @@ def insert_steps(connection: Connection, run_key: int, attempt: int, prepared: S
         rows.append(_step_row(run_key, attempt, step, total))
     connection.execute(insert(steps), rows)
     key = {"run_key": run_key, "attempt": attempt}
-    connection.execute(insert(schedules), [{**key, "step": step.step, "blob": step.schedule_blob} for step in prepared])
+    blobs = [{**key, "step": step.step, "blob": step.schedule_blob} for step in prepared if step.schedule_blob]
+    if blobs:
+        connection.execute(insert(schedules), blobs)
+    told = [
+        {**key, "step": step.step, "blob": step.timeline_blob} for step in prepared if step.timeline_blob is not None
+    ]
+    if told:
+        connection.execute(insert(timelines), told)
     point_rows = [row for step in prepared for row in _point_rows(metric_ids, attempt, step)]
     if point_rows:
         insert_raw(connection, points, _POINT_COLUMNS, point_rows)

@@ -19,6 +19,7 @@ Finding = tuple[str, str]
 """JSON pointer within the step, and a sentence."""
 MAX_COUNT = 2**53 - 1
 """What a browser can hold exactly."""
+_ALWAYS_TOLD = (*REPORT_COLUMNS, "schedule")
 
 
 def step_findings(message: StepMessage) -> list[Finding]:
@@ -29,18 +30,37 @@ def step_findings(message: StepMessage) -> list[Finding]:
         *_metric_findings(message),
         *_rollout_findings(message),
     ]
+    told = message.schedule
+    if told is None:
+        return [*findings, *_bare_count_findings(message)]
     try:
-        certificate = certificate_of(message.schedule)
+        certificate = certificate_of(told)
     except ValueError as error:
         return [*findings, ("/schedule/samples/sample_id", str(error))]
-    schedule = StepSchedule(micro_batches=message.schedule.micro_batches, certificate=certificate)
+    schedule = StepSchedule(micro_batches=told.micro_batches, certificate=certificate)
     if not schedule.micro_batches or not schedule.micro_batches[0]:
         return [*findings, ("/schedule/micro_batches", "a step has at least one rank with one micro-batch")]
-    findings += _schedule_findings(message, schedule)
+    findings += _schedule_findings(message, told, schedule)
     if not any(pointer == "/schedule/micro_batches" for pointer, _ in findings):
-        findings += _count_findings(message, schedule)
-        findings += _shape_findings(message.schedule)
+        findings += _count_findings(message, told, schedule)
+        findings += _shape_findings(told)
     return findings
+
+
+def untold(message: StepMessage) -> list[Finding]:
+    """What a driver of ours tells of every step and this one lacks. Another framework may not know it."""
+    return [
+        (f"/{name}", "is missing; a managed run tells it") for name in _ALWAYS_TOLD if getattr(message, name) is None
+    ]
+
+
+def with_counts(message: StepMessage) -> StepMessage:
+    """The step with the counts that its schedule makes, where its writer did not tell them. It has no findings."""
+    told = message.schedule
+    if told is None:
+        return message
+    missing = {name: count for name, count in _counted(told).items() if getattr(message, name) is None}
+    return message.model_copy(update=missing) if missing else message
 
 
 def certificate_of(schedule: ScheduleMessage) -> Certificate:
@@ -65,7 +85,8 @@ def _time_findings(message: StepMessage) -> Iterator[Finding]:
             yield f"/{name}", f"is {getattr(message, name)}; check the driver's clock"
     if message.ended_at < message.started_at:
         yield "/ended_at", f"the step ends at {message.ended_at}, before it starts at {message.started_at}"
-    if message.lr_position_after < message.lr_position_before:
+    before, after = message.lr_position_before, message.lr_position_after
+    if before is not None and after is not None and after < before:
         yield "/lr_position_after", f"must be at least lr_position_before={message.lr_position_before}"
 
 
@@ -90,15 +111,17 @@ def _rollout_findings(message: StepMessage) -> Iterator[Finding]:
 
     How many of its rollouts later steps train is not known here, so that the sum need not be equal yet.
     """
-    came = message.num_generated + message.num_carried_in
-    left = message.num_filtered + message.num_dropped + message.num_carried_out
-    trained = message.num_rollouts if came else 0
+    if message.num_generated is None:
+        return
+    came = message.num_generated + (message.num_carried_in or 0)
+    left = (message.num_filtered or 0) + (message.num_dropped or 0) + (message.num_carried_out or 0)
+    trained = (message.num_rollouts or 0) if came else 0
     if left + trained > came:
         yield (
             "/num_generated",
-            f"the iteration generated {message.num_generated} rollouts and carried {message.num_carried_in} in, but "
-            f"{message.num_filtered} were filtered, {message.num_dropped} dropped, {message.num_carried_out} carried "
-            f"out and {trained} trained",
+            f"the iteration generated {message.num_generated} rollouts and carried {message.num_carried_in or 0} in, "
+            f"but {message.num_filtered or 0} were filtered, {message.num_dropped or 0} dropped, "
+            f"{message.num_carried_out or 0} carried out and {trained} trained",
         )
 
 
@@ -106,8 +129,8 @@ def _metric_pointer(name: str) -> str:
     return "/metrics/" + name.replace("~", "~0").replace("/", "~1")
 
 
-def _schedule_findings(message: StepMessage, schedule: StepSchedule) -> Iterator[Finding]:
-    samples = message.schedule.samples
+def _schedule_findings(message: StepMessage, told: ScheduleMessage, schedule: StepSchedule) -> Iterator[Finding]:
+    samples = told.samples
     if samples.size != message.global_batch_size:
         yield "/global_batch_size", f"is {message.global_batch_size}, but the schedule has {samples.size} samples"
     if schedule.global_batch_size != message.global_batch_size:
@@ -115,7 +138,6 @@ def _schedule_findings(message: StepMessage, schedule: StepSchedule) -> Iterator
             "/schedule/micro_batches",
             f"the ranks hold {schedule.global_batch_size} samples, global_batch_size is {message.global_batch_size}",
         )
-    told = message.schedule
     if (told.token_cap is None) == (told.micro_batch_size is None):
         yield "/schedule/token_cap", "a step is cut either by token_cap or by micro_batch_size; give one of them"
     problems = step_schedule_problems(
@@ -128,18 +150,30 @@ def _schedule_findings(message: StepMessage, schedule: StepSchedule) -> Iterator
     )
     for problem in problems:
         yield "/schedule/samples/weight" if problem.startswith("certificate") else "/schedule/micro_batches", problem
-    if schedule.certificate.loss_aggregation.sums_to_one and schedule.certificate.total == 0 < message.num_loss_tokens:
+    if schedule.certificate.loss_aggregation.sums_to_one and schedule.certificate.total == 0 < sum(
+        samples.num_loss_tokens
+    ):
         yield "/schedule/samples/weight", "the weights sum to 0, not to 1, though there are loss tokens"
-    if schedule.certificate.sha256 != message.schedule.certificate_sha256:
+    if schedule.certificate.sha256 != told.certificate_sha256:
         yield "/schedule/certificate_sha256", f"the weights give {schedule.certificate.sha256}"
     for i, (num_loss_tokens, num_tokens) in enumerate(zip(samples.num_loss_tokens, samples.num_tokens, strict=True)):
         if num_loss_tokens > num_tokens:
             yield f"/schedule/samples/num_loss_tokens/{i}", f"is {num_loss_tokens}, more than {num_tokens} tokens"
 
 
-def _count_findings(message: StepMessage, schedule: StepSchedule) -> Iterator[Finding]:
-    samples, cap = message.schedule.samples, message.schedule.token_cap
-    counted = {
+def _count_findings(message: StepMessage, told: ScheduleMessage, schedule: StepSchedule) -> Iterator[Finding]:
+    for name, count in _counted(told, schedule).items():
+        found = getattr(message, name)
+        if found is not None and found != count:
+            yield f"/{name}", f"is {found}, but the schedule makes it {count}"
+
+
+def _counted(told: ScheduleMessage, schedule: StepSchedule | None = None) -> dict[str, int]:
+    """The counts that follow from a schedule. schedule: the same, where it is built already."""
+    samples, cap = told.samples, told.token_cap
+    if schedule is None:
+        schedule = StepSchedule(micro_batches=told.micro_batches, certificate=certificate_of(told))
+    return {
         "num_prompts": len(set(samples.group_id)),
         "num_rollouts": len(set(samples.rollout_id)),
         "num_tokens": sum(samples.num_tokens),
@@ -148,10 +182,19 @@ def _count_findings(message: StepMessage, schedule: StepSchedule) -> Iterator[Fi
         "num_dummies": schedule.num_dummies,
         "num_over_cap": 0 if cap is None else schedule.over_cap(samples.num_tokens, cap),
     }
-    for name, count in counted.items():
-        told = getattr(message, name)
-        if told != count:
-            yield f"/{name}", f"is {told}, but the schedule makes it {count}"
+
+
+def _bare_count_findings(message: StepMessage) -> Iterator[Finding]:
+    """Counts that cannot be together, of a step without a schedule: parts that are more than their whole."""
+    for part, whole in (
+        ("num_rollouts", "global_batch_size"),
+        ("num_prompts", "num_rollouts"),
+        ("num_prompts", "global_batch_size"),
+        ("num_loss_tokens", "num_tokens"),
+    ):
+        few, many = getattr(message, part), getattr(message, whole)
+        if few is not None and many is not None and few > many:
+            yield f"/{part}", f"is {few}, more than {whole}={many}"
 
 
 def _shape_findings(schedule: ScheduleMessage) -> Iterator[Finding]:

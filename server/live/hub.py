@@ -13,14 +13,14 @@ import asyncio
 import logging
 import secrets
 import threading
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass
 
 from starlette.concurrency import run_in_threadpool
 
 from server.live.frames import merge_frames, server_sent_event
-from server.live.schemas import StepsFrame
+from server.live.schemas import CheckpointNews, EventNews, IterationNews, LogNews, News, StepsFrame
 from server.runs.schemas import RunSummary
 
 log = logging.getLogger(__name__)
@@ -30,6 +30,8 @@ _MAX_ENTRIES = 5_000
 _MAX_BYTES = 16 * 1024 * 1024
 _MAX_PENDING_STEPS = 20_000
 """With more than this the flusher is stuck, and everybody is told to ask again instead."""
+_MAX_TOLD_RUNS = 10_000
+_NEWS_NAMES: dict[type[News], str] = {LogNews: "logs", IterationNews: "iteration", CheckpointNews: "checkpoint"}
 _RETRY_MS = 1_000
 """How long browsers wait before they connect again."""
 
@@ -45,13 +47,23 @@ class _Entry:
 class LiveHub:
     """Publish from any thread, subscribe on the event loop that `start` was given."""
 
-    def __init__(self, summaries: Callable[[list[str]], list[RunSummary]]) -> None:
-        """Summaries: reads the runs with these ids; called in a thread, once per frame."""
+    def __init__(
+        self,
+        summaries: Callable[[list[str]], list[RunSummary]],
+        newest_events: Callable[[list[str]], dict[str, int]] = lambda _: {},
+    ) -> None:
+        """Both read what is known of the runs with these ids; called in a thread, once per frame.
+
+        newest_events: the id of each run's newest event.
+        """
         self._summaries = summaries
+        self._newest_events = newest_events
+        self._told_events: OrderedDict[str, int] = OrderedDict()
         self._epoch = secrets.token_hex(4)
         self._lock = threading.Lock()
         self._changed_runs: dict[str, None] = {}
         self._frames: list[StepsFrame] = []
+        self._news: dict[tuple[str, str], News] = {}
         self._num_pending_steps = 0
         self._overflowed = False
         self._ring: deque[_Entry] = deque()
@@ -62,7 +74,7 @@ class LiveHub:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._flusher: asyncio.Task[None] | None = None
         self._pending = asyncio.Event()
-        self._news = asyncio.Event()
+        self._arrived = asyncio.Event()
 
     @property
     def num_streams(self) -> int:
@@ -107,6 +119,13 @@ class LiveHub:
                 self._frames.append(frame)
         self._call_flusher()
 
+    def tell(self, news: LogNews | IterationNews | CheckpointNews) -> None:
+        """Tell that there is something to ask for. Safe from any thread."""
+        with self._lock:
+            name = _NEWS_NAMES[type(news)]
+            self._news[name, news.run] = _joined(self._news.get((name, news.run)), news)
+        self._call_flusher()
+
     def stream(self, *, runs: frozenset[str], after: str | None) -> AsyncIterator[bytes]:
         """Events as they come, already encoded, until the hub closes.
 
@@ -128,7 +147,7 @@ class LiveHub:
         # An id without data sets what a browser sends back after a break, before the first event arrives.
         yield f"retry: {_RETRY_MS}\nid: {self._id(self._sequence if position is None else position)}\n\n".encode()
         while not self._closed:
-            news = self._news
+            arrived = self._arrived
             entries = None if position is None else self._after(position)
             if entries is None:
                 position = self._sequence
@@ -139,7 +158,7 @@ class LiveHub:
                 if entry.run is None or not runs or entry.run in runs:
                     yield entry.data
             if not entries:
-                await news.wait()
+                await arrived.wait()
 
     def _position_of(self, event_id: str) -> int | None:
         """The sequence number of an id that this process gave, or None."""
@@ -179,17 +198,34 @@ class LiveHub:
         with self._lock:
             changed, self._changed_runs = list(self._changed_runs), {}
             frames, self._frames = self._frames, []
+            news, self._news = self._news, {}
             overflowed, self._overflowed = self._overflowed, False
             self._num_pending_steps = 0
-        summaries = await run_in_threadpool(self._summaries, changed) if changed else []
+        summaries, newest_events = await run_in_threadpool(self._changed, changed) if changed else ([], {})
         if overflowed:
             self._append("resync", "{}", run=None)
         for frame in _merged(frames):
             self._append("steps", frame.model_dump_json(), run=frame.run)
         for summary in summaries:
             self._append("run", summary.model_dump_json(), run=summary.id)
-        self._news.set()
-        self._news = asyncio.Event()
+        for run, up_to in newest_events.items():
+            if self._is_new(run, up_to):
+                self._append("event", EventNews(run=run, up_to=up_to).model_dump_json(), run=run)
+        for (name, run), one in news.items():
+            self._append(name, one.model_dump_json(), run=run)
+        self._arrived.set()
+        self._arrived = asyncio.Event()
+
+    def _changed(self, run_ids: list[str]) -> tuple[list[RunSummary], dict[str, int]]:
+        return self._summaries(run_ids), self._newest_events(run_ids)
+
+    def _is_new(self, run: str, up_to: int) -> bool:
+        """Whether nobody was told of this event. What was told of runs that have been quiet for long is forgotten."""
+        known = self._told_events.pop(run, None)
+        self._told_events[run] = up_to
+        if len(self._told_events) > _MAX_TOLD_RUNS:
+            self._told_events.popitem(last=False)
+        return known is None or up_to > known
 
     def _append(self, event: str, data: str, *, run: str | None) -> None:
         self._sequence += 1
@@ -203,7 +239,7 @@ class LiveHub:
         return f"{self._epoch}-{sequence}"
 
     def _end(self) -> None:
-        self._news.set()
+        self._arrived.set()
         if self._flusher is not None:
             self._flusher.cancel()
 
@@ -213,3 +249,10 @@ def _merged(frames: Iterable[StepsFrame]) -> list[StepsFrame]:
     for frame in frames:
         by_attempt.setdefault((frame.run, frame.attempt), []).append(frame)
     return [merge_frames(same) for same in by_attempt.values()]
+
+
+def _joined(before: News | None, news: News) -> News:
+    """One for both: the later one says all but how many lines there were."""
+    if isinstance(before, LogNews) and isinstance(news, LogNews):
+        return news.model_copy(update={"num_lines": before.num_lines + news.num_lines})
+    return news

@@ -2,6 +2,8 @@
 
 attempt 1   0 ─────────────── 199 ··· 212       ··· superseded
 attempt 2                     200 ──────── 300
+
+Iterations follow the same rule: an attempt begins between two of them.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, Connection, and_, false, or_, select
+from sqlalchemy import ColumnElement, Connection, Table, and_, false, or_, select, update
 
 from server.database.tables import attempts, steps
 
@@ -60,12 +62,39 @@ def current_view(segments: Iterable[Segment]) -> list[Segment]:
 
 def in_segments(run_key: int, segments: Iterable[Segment]) -> ColumnElement[bool]:
     """A condition on `steps`: the step is in one of these segments of that run."""
+    return _in_segments(steps, "step", run_key, segments)
+
+
+def iteration_segments(connection: Connection, run_key: int) -> list[Segment]:
+    """As `run_segments`, in iterations: `first` and `end` are numbers of iterations."""
+    rows = connection.execute(
+        select(attempts.c.number, attempts.c.first_iteration).where(
+            attempts.c.run_key == run_key, attempts.c.first_iteration.is_not(None)
+        )
+    )
+    return segments_of((row.number, row.first_iteration) for row in rows)
+
+
+def in_iteration_segments(table: Table, run_key: int, segments: Iterable[Segment]) -> ColumnElement[bool]:
+    """A condition on a table of iterations or of what belongs to them: the row is in one of these segments."""
+    return _in_segments(table, "iteration", run_key, segments)
+
+
+def note_first_iteration(connection: Connection, run_key: int, attempt: int, iteration: int) -> None:
+    """Keep the first iteration that an attempt recorded anything of: from there on it supersedes older attempts."""
+    mine = (attempts.c.run_key == run_key, attempts.c.number == attempt)
+    later = attempts.c.first_iteration.is_(None) | (attempts.c.first_iteration > iteration)
+    connection.execute(update(attempts).where(*mine, later).values(first_iteration=iteration))
+
+
+def _in_segments(table: Table, column: str, run_key: int, segments: Iterable[Segment]) -> ColumnElement[bool]:
+    number = table.c[column]
     terms = [
         and_(
-            steps.c.attempt == segment.attempt,
-            steps.c.step >= segment.first,
-            *([] if segment.end is None else [steps.c.step < segment.end]),
+            table.c.attempt == segment.attempt,
+            number >= segment.first,
+            *([] if segment.end is None else [number < segment.end]),
         )
         for segment in segments
     ]
-    return and_(steps.c.run_key == run_key, or_(false(), *terms))
+    return and_(table.c.run_key == run_key, or_(false(), *terms))

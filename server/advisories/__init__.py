@@ -1,0 +1,1 @@
+"""What is odd about a run, with the evidence and what to do."""

@@ -1,0 +1,1 @@
+"""Checkpoints that runs can go on from."""

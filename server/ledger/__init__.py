@@ -1,0 +1,1 @@
+"""What became of all rollouts of a run."""

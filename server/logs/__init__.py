@@ -1,0 +1,1 @@
+"""What the processes of runs wrote to their logs."""

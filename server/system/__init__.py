@@ -1,0 +1,1 @@
+"""How busy the machines of runs are."""

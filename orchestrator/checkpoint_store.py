@@ -3,11 +3,13 @@
     checkpoints/step-00000040/
         driver.json          where the run stands (see `DriverState`)
         …                    what the trainer wrote
-        manifest.json        size of every file, written last
+        manifest.json        size of every file and what is told of it, written last
     checkpoints/.step-00000060.partial/      being written, or left behind by a process that died
+    checkpoints/aside.json                   steps that the run went back behind, and has not come to again
 
 A checkpoint is written under its partial name and renamed when every byte of it is on disk. Whatever dies in between,
-the one before it stays as it was.
+the one before it stays as it was. A run that goes back to an earlier checkpoint sets the newer ones aside: they stay,
+and may be gone back to by name, but no attempt takes one for the newest.
 """
 
 from __future__ import annotations
@@ -20,11 +22,14 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+from orchestrator.contracts.checkpoint_messages import CheckpointMessage
+
 _log = logging.getLogger(__name__)
 
 _NAME = re.compile(r"step-(\d{8,})")
 _PARTIAL = re.compile(r"\.step-\d{8,}\.partial")
 MANIFEST = "manifest.json"
+_ASIDE = "aside.json"
 _FORMAT = 1
 
 
@@ -47,16 +52,29 @@ class CheckpointStore:
 
     def begin(self, step: int) -> Path:
         """An empty directory to write the checkpoint before this step into."""
-        partial = self._directory / f".{_name(step)}.partial"
+        partial = self._partial(step)
         shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir()
         return partial
 
-    def commit(self, step: int) -> Path:
-        """Make what was written into `begin`'s directory the newest checkpoint, at once and for good."""
-        partial, final = self._directory / f".{_name(step)}.partial", self._directory / _name(step)
-        sizes = {path.name: path.stat().st_size for path in sorted(partial.iterdir())}
-        (partial / MANIFEST).write_text(json.dumps({"format": _FORMAT, "step": step, "files": sizes}))
+    def path(self, step: int) -> Path:
+        """Where a checkpoint is once it is whole."""
+        return self._directory / _name(step)
+
+    def num_bytes(self, step: int) -> int:
+        """Of what has been written into `begin`'s directory so far."""
+        return sum(_sizes(self._partial(step)).values())
+
+    def commit(self, step: int, message: CheckpointMessage) -> Path:
+        """Make what was written into `begin`'s directory the newest checkpoint, at once and for good.
+
+        message: kept with it, so that its removal can be told by another attempt.
+        """
+        partial, final = self._partial(step), self.path(step)
+        told = message.model_dump(mode="json")
+        (partial / MANIFEST).write_text(
+            json.dumps({"format": _FORMAT, "step": step, "files": _sizes(partial), "message": told})
+        )
         for path in partial.iterdir():
             _flush(path)
         _flush(partial)
@@ -64,27 +82,86 @@ class CheckpointStore:
         shutil.rmtree(final, ignore_errors=True)
         partial.rename(final)
         _flush(self._directory)
-        self._prune()
+        self._set_aside(self._aside() - {step})
         return final
 
     def newest(self) -> Path | None:
         """The newest checkpoint that is whole, or None without any."""
-        for step in reversed(self._steps()):
-            path = self._directory / _name(step)
+        for step in reversed(self._line()):
+            path = self.path(step)
             problem = checkpoint_problem(path)
             if problem is None:
                 return path
             _log.warning("checkpoint %s is left out: %s", path.name, problem)
         return None
 
+    def go_back_to(self, step: int) -> None:
+        """Make the checkpoint of this step the newest one; what is newer is set aside. Step 0 begins anew.
+
+        Raises:
+            ValueError: there is no such checkpoint, or it is damaged.
+        """
+        is_there = self.path(step).exists()
+        problem = checkpoint_problem(self.path(step)) if is_there else "it is gone"
+        if problem is not None and (is_there or step > 0):
+            whole = [str(other) for other in self._steps() if checkpoint_problem(self.path(other)) is None]
+            raise ValueError(
+                f"the run cannot go on from its checkpoint of step {step}: {problem}. "
+                f"Steps with a checkpoint: {', '.join(whole) or 'none'}"
+            )
+        newer = {other for other in self._steps() if other > step}
+        self._set_aside((self._aside() | newer) - {step})
+
+    def superfluous(self) -> Sequence[int]:
+        """Steps whose checkpoints are old enough to go. What was set aside stays until the run has come past it."""
+        line = self._line()
+        if not line:
+            return []
+        kept = set(line[-self._keep_last :])
+        return [
+            step
+            for step in self._steps()
+            if step not in kept and step <= line[-1] and (self._keep_every is None or step % self._keep_every)
+        ]
+
+    def message(self, step: int) -> CheckpointMessage | None:
+        """What was told of a checkpoint when it was committed; None where nobody can read it."""
+        try:
+            return CheckpointMessage.model_validate(json.loads((self.path(step) / MANIFEST).read_text())["message"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def remove(self, step: int) -> None:
+        """Delete a checkpoint."""
+        shutil.rmtree(self.path(step), ignore_errors=True)
+        self._set_aside(self._aside() - {step})
+
+    def _partial(self, step: int) -> Path:
+        return self._directory / f".{_name(step)}.partial"
+
     def _steps(self) -> Sequence[int]:
         found = (_NAME.fullmatch(path.name) for path in self._directory.iterdir())
         return sorted(int(match[1]) for match in found if match)
 
-    def _prune(self) -> None:
-        for step in self._steps()[: -self._keep_last]:
-            if self._keep_every is None or step % self._keep_every:
-                shutil.rmtree(self._directory / _name(step), ignore_errors=True)
+    def _line(self) -> Sequence[int]:
+        """Steps whose checkpoints led to where the run stands."""
+        aside = self._aside()
+        return [step for step in self._steps() if step not in aside]
+
+    def _aside(self) -> set[int]:
+        path = self._directory / _ASIDE
+        return set(json.loads(path.read_text())) if path.exists() else set()
+
+    def _set_aside(self, steps: set[int]) -> None:
+        """Remember them for good before anything else is done."""
+        if steps == self._aside():
+            return
+        path = self._directory / _ASIDE
+        temporary = path.with_suffix(".tmp")
+        temporary.write_text(json.dumps(sorted(steps)))
+        _flush(temporary)
+        temporary.replace(path)
+        _flush(self._directory)
 
 
 def checkpoint_problem(path: Path) -> str | None:
@@ -102,6 +179,10 @@ def checkpoint_problem(path: Path) -> str | None:
         if file.stat().st_size != size:
             return f"{name} has {file.stat().st_size} bytes, {MANIFEST} says {size}"
     return None
+
+
+def _sizes(directory: Path) -> dict[str, int]:
+    return {path.name: path.stat().st_size for path in sorted(directory.iterdir())}
 
 
 def _name(step: int) -> str:

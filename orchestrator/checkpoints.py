@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from orchestrator.checkpoint_store import CheckpointStore
+from orchestrator.contracts.checkpoint_messages import CheckpointMessage
 from orchestrator.contracts.messages import EventMessage
 from orchestrator.contracts.rollout import Reporter
 from orchestrator.stopwatch import Stopwatch
@@ -23,6 +24,14 @@ from orchestrator.training_state import TrainingState, read_training_state, writ
 from trainer.contracts.policy_trainer import PolicyTrainer
 
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Writing:
+    """A checkpoint on its way to the disk."""
+
+    state: TrainingState
+    since: Stopwatch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +62,7 @@ class Checkpoints:
         self._every_steps = every_steps
         self._write_model_files = write_model_files
         self._last_step = 0
-        self._being_written: int | None = None
+        self._being_written: _Writing | None = None
 
     def resume(self) -> Resumption | None:
         """The newest checkpoint of an earlier attempt, or None without any. Tells of it."""
@@ -79,7 +88,7 @@ class Checkpoints:
         self._trainer.begin_save(str(directory))
         write_training_state(directory, state, waiting)
         self._write_model_files(directory)
-        self._last_step = self._being_written = state.num_steps
+        self._last_step, self._being_written = state.num_steps, _Writing(state=state, since=stopwatch)
         _log.info("checkpoint of step %d: training stood still for %.2f s", state.num_steps, stopwatch.seconds)
 
     def settle(self) -> None:
@@ -87,9 +96,34 @@ class Checkpoints:
         if self._being_written is None:
             return
         self._trainer.finish_save()
-        step, self._being_written = self._being_written, None
-        directory = self._store.commit(step)
-        self._tell(step, "checkpoint", f"Checkpoint {directory.name} is written: the state before step {step}.")
+        written, self._being_written = self._being_written, None
+        message = self._message(written)
+        directory = self._store.commit(message.step, message)
+        self._reporter.checkpoint(message)
+        told = f"Checkpoint {directory.name} is written: the state before step {message.step}."
+        self._tell(message.step, "checkpoint", told)
+        self._prune()
+
+    def _message(self, written: _Writing) -> CheckpointMessage:
+        state = written.state
+        return CheckpointMessage(
+            step=state.num_steps,
+            iteration=state.iteration,
+            phase=state.phase,
+            policy_version=state.policy_version,
+            at=datetime.now(UTC),
+            directory=str(self._store.path(state.num_steps)),
+            num_bytes=self._store.num_bytes(state.num_steps),
+            write_s=written.since.seconds,
+        )
+
+    def _prune(self) -> None:
+        """Remove old ones. Told before it is done: nobody shall choose one that is gone."""
+        for step in self._store.superfluous():
+            message = self._store.message(step)
+            if message is not None:
+                self._reporter.checkpoint(message.model_copy(update={"removed": True, "at": datetime.now(UTC)}))
+            self._store.remove(step)
 
     def _tell(self, step: int, kind: str, message: str) -> None:
         _log.info(message)

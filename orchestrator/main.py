@@ -26,7 +26,6 @@ from orchestrator.calibration import CostCalibration
 from orchestrator.checkpoint_store import CheckpointStore
 from orchestrator.checkpoints import Checkpoints
 from orchestrator.contracts.algorithm_spec import AlgorithmSpec, RewardKlSpec
-from orchestrator.contracts.checkpoint_spec import CheckpointSpec
 from orchestrator.contracts.messages import AttemptLaunch, Phase, StateReport
 from orchestrator.contracts.rollout import PromptSource, Reporter, Reward, RolloutEngine
 from orchestrator.contracts.run_spec import RunSpec
@@ -87,7 +86,7 @@ def _run_and_tell(launch: AttemptLaunch, reporter: Reporter) -> StateReport:
     try:
         with ExitStack() as ends:
             _join_ray(ends)
-            outcome = build_loop(launch.spec, reporter, ends, run_dir=Path(launch.run_dir)).run()
+            outcome = build_loop(launch, reporter, ends).run()
     except Exception as error:
         _log.exception("the attempt failed")
         return StateReport(
@@ -117,19 +116,19 @@ class _Parts:
     checkpoints: Checkpoints
 
 
-def build_loop(spec: RunSpec, reporter: Reporter, ends: ExitStack, *, run_dir: Path) -> TrainingLoop:
+def build_loop(launch: AttemptLaunch, reporter: Reporter, ends: ExitStack) -> TrainingLoop:
     """The loop of a run with all its parts. Ray is initialised; `ends` closes what has processes.
 
-    run_dir: holds the checkpoints of earlier attempts, and of this one.
-
     Raises:
-        ValueError: the model or the data are not what the spec says.
+        ValueError: the model or the data are not what the spec says, or the checkpoint to go on from is gone.
         TrainerError: a rank did not start.
     """
+    spec = launch.spec
     _log.info("starting %s", spec.name)
     estimate = _import_user_code(spec.algorithm)
+    store = _checkpoint_store(launch)
     reporter.activity("starting the trainer and the engines", num_steps=0, total_steps=None)
-    parts = _build_parts(spec, reporter, ends, run_dir)
+    parts = _build_parts(spec, reporter, ends, store)
     return TrainingLoop(
         warm_start=_warm_start(spec, parts, reporter),
         goal=_rl_goal(spec),
@@ -160,7 +159,17 @@ def build_loop(spec: RunSpec, reporter: Reporter, ends: ExitStack, *, run_dir: P
     )
 
 
-def _build_parts(spec: RunSpec, reporter: Reporter, ends: ExitStack, run_dir: Path) -> _Parts:
+def _checkpoint_store(launch: AttemptLaunch) -> CheckpointStore:
+    """The checkpoints of this and earlier attempts, with the one that the run shall go on from as the newest."""
+    spec = launch.spec.checkpoint
+    directory = Path(launch.run_dir) / "checkpoints"
+    store = CheckpointStore(directory, keep_last=spec.keep_last, keep_every=spec.keep_every)
+    if launch.resume_step is not None:
+        store.go_back_to(launch.resume_step)
+    return store
+
+
+def _build_parts(spec: RunSpec, reporter: Reporter, ends: ExitStack, store: CheckpointStore) -> _Parts:
     stream = TaskStream(spec.data.tasks, seed=derive_seed(spec.seed, "data"), lower_case=spec.data.lower_case)
     tokenizer = _tokenizer(spec.model, stream)
     hf_config = load_hf_config(spec.model)
@@ -187,15 +196,15 @@ def _build_parts(spec: RunSpec, reporter: Reporter, ends: ExitStack, run_dir: Pa
             max_consecutive_skips=spec.limits.max_consecutive_skips,
             calibration=CostCalibration(cp=geometry.cp) if spec.schedule.cost is CostSource.MEASURED else None,
         ),
-        checkpoints=_checkpoints(spec.checkpoint, trainer, reporter, run_dir, hf_config, tokenizer),
+        checkpoints=_checkpoints(store, spec.checkpoint.every_steps, trainer, reporter, hf_config, tokenizer),
     )
 
 
 def _checkpoints(
-    spec: CheckpointSpec,
+    store: CheckpointStore,
+    every_steps: int,
     trainer: PolicyTrainer,
     reporter: Reporter,
-    run_dir: Path,
     hf_config: Mapping[str, Any],
     tokenizer: TextTokenizer,
 ) -> Checkpoints:
@@ -203,12 +212,11 @@ def _checkpoints(
         (directory / "config.json").write_text(json.dumps(dict(hf_config), indent=2))
         tokenizer.save(directory)
 
-    store = CheckpointStore(run_dir / "checkpoints", keep_last=spec.keep_last, keep_every=spec.keep_every)
     return Checkpoints(
         store,
         trainer=trainer,
         reporter=reporter,
-        every_steps=spec.every_steps,
+        every_steps=every_steps,
         write_model_files=write_model_files,
     )
 

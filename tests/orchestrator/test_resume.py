@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from orchestrator.checkpoint_store import CheckpointStore
 from orchestrator.contracts.batch_spec import BatchSpec, FixedBatchSpec, Remainder
 from orchestrator.contracts.messages import Phase, StepMessage
 from orchestrator.contracts.rollout_messages import IterationMessage
@@ -92,3 +93,38 @@ def _calls_left(state: TrainingState | None, num_answers: int) -> int:
     if state is None:
         return num_answers
     return 4 - state.iteration if state.phase is Phase.RL else num_answers - 1 - state.iteration
+
+
+def test_checkpoints_are_told_when_they_are_there_and_when_they_are_gone(tmp_path: Path) -> None:
+    answers = [mixed_in_first(count) for count in (5, 3, 6)]
+    run = Run(answers, iterations=3, checkpoints=tmp_path / "checkpoints", every_steps=1)
+    run.run()
+    told = [(message.step, message.iteration, message.removed) for message in run.reporter.checkpoints]
+    # The last one is written twice: when it is due, and because the run ends.
+    assert told == [(1, 1, False), (2, 2, False), (3, 3, False), (1, 1, True), (3, 3, False)]
+    last = run.reporter.checkpoints[-1]
+    assert (last.phase, last.policy_version) == (Phase.RL, 3)
+    assert last.num_bytes == sum(
+        path.stat().st_size for path in Path(last.directory).iterdir() if path.name != "manifest.json"
+    )
+    assert last.write_s > 0
+
+
+def test_a_run_goes_on_from_the_step_that_it_is_told_and_leaves_the_newer_line(tmp_path: Path) -> None:
+    answers = [mixed_in_first(count) for count in (5, 3, 6, 4)]
+
+    def attempt(answers: Sequence[Answers]) -> Run:
+        return Run(answers, iterations=4, checkpoints=tmp_path / "checkpoints", every_steps=1)
+
+    first = attempt(answers)
+    first.reporter.on_step = dying_at(3)
+    with pytest.raises(DiedError):
+        first.run()
+    second = attempt(answers[1:])
+    CheckpointStore(tmp_path / "checkpoints", keep_last=2, keep_every=None).go_back_to(1)
+    second.reporter.on_step = dying_at(1)
+    with pytest.raises(DiedError):
+        second.run()
+    third = attempt(answers[1:])
+    third.run()
+    assert [message.step for message in third.reported] == [1, 2, 3]

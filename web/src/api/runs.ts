@@ -1,9 +1,8 @@
-/** Runs: the list, one run, and what can be done to it. */
+/** Runs: the list, one run, and a new one. */
 import { infiniteQueryOptions, queryOptions, useMutation, useQueryClient } from "@tanstack/react-query";
 import { askAgain } from "./ask-again";
 import { client, dataOf } from "./client";
-import { patchRun } from "./run-cache";
-import type { CancelMode, Run, RunSpec, RunState } from "./types";
+import type { RunSpec, RunState } from "./types";
 
 export interface RunsFilter {
   text: string;
@@ -49,55 +48,6 @@ export function runOptions(runId: string) {
     queryFn: async ({ signal }) =>
       dataOf(await client.GET("/api/v1/runs/{run_id}", { params: { path: { run_id: runId } }, signal })),
   });
-}
-
-export function useCancelRun(runId: string) {
-  const onSuccess = useTellRun();
-  return useMutation({
-    mutationFn: async (mode: CancelMode) =>
-      dataOf(
-        await client.POST("/api/v1/runs/{run_id}/cancel", {
-          params: { path: { run_id: runId } },
-          body: { mode },
-        }),
-      ),
-    onSuccess,
-  });
-}
-
-/** Lets a run that has ended go on from its last checkpoint. */
-export function useRetryRun(runId: string) {
-  const onSuccess = useTellRun();
-  return useMutation({
-    mutationFn: async () =>
-      dataOf(await client.POST("/api/v1/runs/{run_id}/retry", { params: { path: { run_id: runId } } })),
-    onSuccess,
-  });
-}
-
-/** Leaves a run out of lists, or takes it back. */
-export function useArchiveRun(runId: string) {
-  const onSuccess = useTellRun();
-  return useMutation({
-    mutationFn: async (archived: boolean) =>
-      dataOf(
-        await client.PATCH("/api/v1/runs/{run_id}", {
-          params: { path: { run_id: runId } },
-          body: { archived },
-        }),
-      ),
-    onSuccess,
-  });
-}
-
-/** Puts the answer of an action into the cache. The stream may have told more while it was on its way. */
-function useTellRun() {
-  const queryClient = useQueryClient();
-  return (run: Run) => {
-    patchRun(queryClient, run);
-    askAgain(queryClient, { queryKey: ["run", run.id] });
-    askAgain(queryClient, { queryKey: ["runs"] });
-  };
 }
 
 /** Submits a spec as it was written; the server checks it. */

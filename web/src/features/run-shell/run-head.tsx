@@ -1,18 +1,24 @@
 /** Title, state, tags, what can be done, and the line of facts below. */
-import { useState } from "react";
-import { problemSentence } from "@/api/problem";
-import { useArchiveRun, useRetryRun } from "@/api/runs";
 import { isOver, type Run } from "@/api/types";
 import { Button } from "@/components/button";
-import { ButtonLink } from "@/components/button-link";
+import type { IconName } from "@/components/icon";
 import { Moment } from "@/components/moment";
+import { actionsOf, type RunAction } from "@/components/run-actions/run-actions";
+import { RunMenu } from "@/components/run-actions/run-menu";
+import { useRunActions } from "@/components/run-actions/use-run-actions";
 import { RunDuration } from "@/components/run-standing";
 import { StateBadge } from "@/components/state-badge";
 import { Tag, tagText } from "@/components/tag";
-import { announce } from "@/lib/announcements";
 import { formatInteger } from "@/lib/numbers";
 import styles from "./run-head.module.css";
-import { StopDialog } from "./stop-dialog";
+
+const NUM_OPEN = 3;
+const ICONS: Partial<Record<string, IconName>> = {
+  pause: "pause",
+  resume: "play",
+  stop: "stop",
+  clone: "copy",
+};
 
 export function RunHead({ run }: { run: Run }) {
   return (
@@ -36,42 +42,32 @@ export function RunHead({ run }: { run: Run }) {
   );
 }
 
+/** The two or three that are wanted most stand open; the menu has all. */
 function Actions({ run }: { run: Run }) {
-  const [isAsking, setIsAsking] = useState(false);
+  const { act, isPending, dialog } = useRunActions(run);
+  const all = actionsOf(run);
   return (
     <div className={styles.actions}>
-      {!isOver(run.state) && (
-        <Button icon="stop" onClick={() => setIsAsking(true)}>
-          {run.state === "stopping" ? "Kill" : "Stop"}
+      {all.slice(0, NUM_OPEN).map((action) => (
+        <Button
+          key={action.label}
+          className={styles.action}
+          disabled={isPending}
+          {...iconOf(action)}
+          onClick={() => act(action)}
+        >
+          {action.label}
         </Button>
-      )}
-      {isOver(run.state) && <EndedActions run={run} />}
-      <ButtonLink to="/new" search={{ from: run.id }} icon="copy">
-        Clone
-      </ButtonLink>
-      {isAsking && !isOver(run.state) && <StopDialog run={run} onClose={() => setIsAsking(false)} />}
+      ))}
+      <RunMenu run={run} />
+      {dialog}
     </div>
   );
 }
 
-/** What can be done with a run that has ended. */
-function EndedActions({ run }: { run: Run }) {
-  const retry = useRetryRun(run.id);
-  const archive = useArchiveRun(run.id);
-  const isArchived = run.archived_at !== null;
-  const tell = { onError: (error: Error) => announce(problemSentence(error)) };
-  return (
-    <>
-      {run.state !== "succeeded" && (
-        <Button disabled={retry.isPending} onClick={() => retry.mutate(undefined, tell)}>
-          Retry run
-        </Button>
-      )}
-      <Button disabled={archive.isPending} onClick={() => archive.mutate(!isArchived, tell)}>
-        {isArchived ? "Take back from archive" : "Archive run"}
-      </Button>
-    </>
-  );
+function iconOf({ wish }: RunAction): { icon?: IconName } {
+  const kind = typeof wish === "object" ? wish.kind : wish;
+  return ICONS[kind] ? { icon: ICONS[kind] } : {};
 }
 
 function Facts({ run }: { run: Run }) {

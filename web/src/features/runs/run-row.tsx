@@ -5,6 +5,7 @@ import { isOver, type RunSummary } from "@/api/types";
 import { MetricText } from "@/components/metric-text";
 import { Moment } from "@/components/moment";
 import { ProgressBar } from "@/components/progress-bar";
+import { RunMenu } from "@/components/run-actions/run-menu";
 import { RunDuration, RunStanding } from "@/components/run-standing";
 import { Sparkline } from "@/components/sparkline";
 import { StateBadge } from "@/components/state-badge";
@@ -34,7 +35,8 @@ export const RunRow = memo(function RunRow({
   const navigate = useNavigate();
   const open = (event: MouseEvent) => {
     // A click on the name is the link's own, and a drag over text is a selection.
-    if (event.defaultPrevented || (event.target as HTMLElement).closest("label, button")) return;
+    if (event.defaultPrevented || (event.target as HTMLElement).closest("label, button, [popover], dialog"))
+      return;
     if (getSelection()?.isCollapsed === false) return;
     navigate({ to: "/runs/$runId", params: { runId: run.id } });
   };
@@ -93,6 +95,9 @@ export const RunRow = memo(function RunRow({
       </td>
       <td className={styles.duration}>
         <RunDuration run={run} />
+      </td>
+      <td className={styles.menu}>
+        <RunMenu run={run} />
       </td>
     </tr>
   );

@@ -98,6 +98,9 @@ export function RunsTable({ runs, selected, onSelect, onTag, sort, onSort, onEnd
             sort={sort}
             onSort={onSort}
           />
+          <th scope="col" className={styles.menu}>
+            <span className="sr-only">Actions</span>
+          </th>
         </tr>
       </thead>
       <tbody ref={body}>

@@ -1,15 +1,15 @@
 /** Asks before a run is stopped; the safe answer has the focus. */
 import { problemSentence } from "@/api/problem";
-import { useCancelRun } from "@/api/runs";
-import type { CancelMode, Run } from "@/api/types";
+import { useRunWish } from "@/api/run-actions";
+import type { CancelMode, RunSummary } from "@/api/types";
 import { Button } from "@/components/button";
 import { Dialog } from "@/components/dialog";
 import { formatElapsed } from "@/lib/durations";
 import { formatInteger } from "@/lib/numbers";
 import styles from "./stop-dialog.module.css";
 
-export function StopDialog({ run, onClose }: { run: Run; onClose: () => void }) {
-  const cancel = useCancelRun(run.id);
+export function StopDialog({ run, onClose }: { run: RunSummary; onClose: () => void }) {
+  const cancel = useRunWish();
   const question = questionOf(run);
   return (
     <Dialog
@@ -21,7 +21,12 @@ export function StopDialog({ run, onClose }: { run: Run; onClose: () => void }) 
           <Button
             variant="primary"
             disabled={cancel.isPending}
-            onClick={() => cancel.mutate(question.mode, { onSuccess: onClose })}
+            onClick={() =>
+              cancel.mutate(
+                { runId: run.id, wish: { kind: "cancel", mode: question.mode } },
+                { onSuccess: onClose },
+              )
+            }
           >
             {question.act}
           </Button>
@@ -47,7 +52,7 @@ interface Question {
 }
 
 /** What stopping means for a run in its present state. */
-export function questionOf(run: Run): Question {
+export function questionOf(run: RunSummary): Question {
   if (run.state === "queued") {
     return {
       title: `Cancel ${run.name}?`,
@@ -93,6 +98,6 @@ export function questionOf(run: Run): Question {
   };
 }
 
-function about(run: Run): string {
+function about(run: RunSummary): string {
   return run.last ? `, about ${formatElapsed(Math.max(1, run.last.step_s))}` : "";
 }

@@ -1,0 +1,96 @@
+/** A button that opens a list of actions over the page, by the browser's own popover: Esc and a click beside it close. */
+import { type KeyboardEvent, useId, useLayoutEffect, useRef, useState } from "react";
+import { IconButton } from "./button";
+import styles from "./menu.module.css";
+
+export interface MenuItem {
+  label: string;
+  /** It takes something away. */
+  isDanger?: boolean;
+  act: () => void;
+}
+
+export function Menu({ label, items }: { label: string; items: readonly MenuItem[] }) {
+  const id = useId();
+  const list = useRef<HTMLDivElement>(null);
+  const button = useRef<HTMLSpanElement>(null);
+  const [isOpen, setIsOpen] = useState(false);
+  useLayoutEffect(() => {
+    if (!isOpen || !button.current || !list.current) return;
+    place(list.current, button.current.getBoundingClientRect());
+    moveFocus(list.current, Number.NEGATIVE_INFINITY);
+  }, [isOpen]);
+  const onKeyDown = (event: KeyboardEvent) => {
+    // No key in here is the page's: one that it takes would also keep Esc from closing.
+    event.stopPropagation();
+    if (event.key === "Tab") list.current?.hidePopover();
+    const to = MOVES[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    moveFocus(list.current, to);
+  };
+  return (
+    <span ref={button} className={styles.place}>
+      <IconButton
+        icon="more"
+        label={label}
+        aria-haspopup="menu"
+        aria-expanded={isOpen}
+        popoverTarget={id}
+        onClick={(event) => event.stopPropagation()}
+      />
+      <div
+        ref={list}
+        id={id}
+        popover="auto"
+        role="menu"
+        aria-label={label}
+        tabIndex={-1}
+        className={styles.menu}
+        onKeyDown={onKeyDown}
+        onToggle={({ newState }) => setIsOpen(newState === "open")}
+      >
+        {isOpen &&
+          items.map(({ label: word, isDanger, act }) => (
+            <button
+              key={word}
+              type="button"
+              role="menuitem"
+              className={styles.item}
+              data-danger={isDanger || undefined}
+              onClick={(event) => {
+                event.stopPropagation();
+                list.current?.hidePopover();
+                act();
+              }}
+            >
+              {word}
+            </button>
+          ))}
+      </div>
+    </span>
+  );
+}
+
+const GAP_PX = 4;
+const MOVES: Record<string, number> = {
+  ArrowDown: 1,
+  ArrowUp: -1,
+  Home: Number.NEGATIVE_INFINITY,
+  End: Number.POSITIVE_INFINITY,
+};
+
+/** Under its button where there is room, its right edge at the button's. */
+function place(menu: HTMLElement, { bottom, top, right }: DOMRect): void {
+  const { offsetWidth, offsetHeight } = menu;
+  const hasRoomBelow = bottom + GAP_PX + offsetHeight < innerHeight;
+  menu.style.left = `${Math.max(GAP_PX, right - offsetWidth)}px`;
+  menu.style.top = `${hasRoomBelow ? bottom + GAP_PX : top - GAP_PX - offsetHeight}px`;
+}
+
+function moveFocus(list: HTMLElement | null, by: number): void {
+  const items = [...(list?.querySelectorAll<HTMLElement>("[role=menuitem]") ?? [])];
+  const now = items.indexOf(document.activeElement as HTMLElement);
+  const next = Math.min(items.length - 1, Math.max(0, now + by));
+  items[next]?.focus();
+}

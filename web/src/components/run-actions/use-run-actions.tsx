@@ -1,0 +1,33 @@
+/** Carries out what was chosen for a run: at once, or after a question. Rows and heads share it. */
+import { useNavigate } from "@tanstack/react-router";
+import { type ReactNode, useState } from "react";
+import { problemSentence } from "@/api/problem";
+import { type RunWish, useRunWish } from "@/api/run-actions";
+import { isOver, type RunSummary } from "@/api/types";
+import { announce } from "@/lib/announcements";
+import type { RunAction } from "./run-actions";
+import { StopDialog } from "./stop-dialog";
+
+export interface RunActions {
+  act: (action: RunAction) => void;
+  isPending: boolean;
+  /** The question that is open, if one is. */
+  dialog: ReactNode;
+}
+
+export function useRunActions(run: RunSummary): RunActions {
+  const navigate = useNavigate();
+  const asked = useRunWish();
+  const [isAsking, setIsAsking] = useState(false);
+  const wish = (one: RunWish) =>
+    asked.mutate({ runId: run.id, wish: one }, { onError: (error) => announce(problemSentence(error)) });
+  return {
+    act: (action) => {
+      if (typeof action.wish === "object") wish(action.wish);
+      else if (action.wish === "stop") setIsAsking(true);
+      else if (action.wish === "clone") void navigate({ to: "/new", search: { from: run.id } });
+    },
+    isPending: asked.isPending,
+    dialog: isAsking && !isOver(run.state) && <StopDialog run={run} onClose={() => setIsAsking(false)} />,
+  };
+}

@@ -7,10 +7,10 @@ from pathlib import Path
 from rich.console import Console
 
 from orchestrator.contracts.run_state import RunState
-from server.cli.client import SwellClient
-from server.cli.problem import CommandError, ExitCode
 from server.cli.spec_file import read_spec_file
 from server.cli.tables import shown
+from server.client.client import SwellClient
+from server.client.problem import NotFoundError
 from server.runs.schemas import Run
 
 DEMO_SPEC = Path(__file__).parents[2] / "examples" / "demo.yaml"
@@ -21,10 +21,8 @@ def submit_demo(client: SwellClient, console: Console) -> None:
     """Submit the demo, or say what became of the one that is there."""
     spec = read_spec_file(DEMO_SPEC).spec
     try:
-        found = client.run(str(spec["name"]))
-    except CommandError as error:
-        if error.code is not ExitCode.NOT_FOUND:
-            raise
+        found = client.show(str(spec["name"]))
+    except NotFoundError:
         submitted = client.submit(spec)
         console.print(f"The demo run is submitted ({submitted.id}); watch it with `swell watch {submitted.name}`.")
     else:

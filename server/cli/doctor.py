@@ -18,12 +18,12 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from server.cli.client import SwellClient
 from server.cli.connection import connect
 from server.cli.home import make_home
-from server.cli.problem import CommandError
-from server.cli.server_record import server_of
 from server.cli.tables import shown
+from server.client.client import SwellClient
+from server.client.problem import SwellError
+from server.client.server_record import server_of
 from server.settings import Settings
 from server.supervisor.ports import can_listen
 
@@ -116,8 +116,8 @@ def _wrong_libraries() -> Iterator[str]:
 def _home(home: Path) -> Check:
     try:
         make_home(home)
-    except CommandError as error:
-        return _check("SWELL_HOME", False, str(error))
+    except SwellError as error:
+        return _check("SWELL_HOME", False, error.detail)
     return _check("SWELL_HOME", True, f"{home} can be written to")
 
 
@@ -158,14 +158,14 @@ def _server(settings: Settings) -> Check:
     try:
         with connect(settings) as client:
             return _answering(client)
-    except CommandError as error:
-        return _check("server", False, str(error))
+    except SwellError as error:
+        return _check("server", False, error.detail)
 
 
 def _nobody_serves(home: Path) -> bool:
     try:
         return server_of(home) is None
-    except CommandError:
+    except SwellError:
         # What is wrong with the home is told by its own check.
         return True
 

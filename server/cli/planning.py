@@ -9,8 +9,8 @@ from pydantic import ValidationError
 
 from orchestrator.contracts.plan import Lengths, PlanRequest, RunPlan
 from orchestrator.contracts.run_spec import RunSpec
-from server.cli.problem import CommandError, ExitCode, FieldProblem, Problem
 from server.cli.spec_file import SpecFile
+from server.client.problem import FieldProblem, InvalidError, Problem
 from server.http.pointers import field_problems, pointer
 from trainer.contracts.text_model import FieldError
 
@@ -30,7 +30,7 @@ class PlanningServer(Protocol):
 
 
 def plan_here(spec_file: SpecFile, options: PlanOptions) -> RunPlan:
-    """Foresee the run without a server. Raises CommandError (bad input) with the fields that make it impossible."""
+    """Foresee the run without a server. Raises InvalidError with the fields that make it impossible."""
     # NumPy and the task library take longer than any other command as a whole.
     from orchestrator.planning.plan import plan_run
     from orchestrator.preflight import find_wrong, warn_of_this_machine
@@ -47,16 +47,16 @@ def plan_here(spec_file: SpecFile, options: PlanOptions) -> RunPlan:
 
 
 def plan_after_run(server: PlanningServer, spec_file: SpecFile, options: PlanOptions) -> RunPlan:
-    """Foresee the run with the lengths of an earlier one. Raises CommandError with pointers into the spec file."""
+    """Foresee the run with the lengths of an earlier one. Raises InvalidError with pointers into the spec file."""
     request = _request(spec_file, options)
     try:
         return server.plan(request)
-    except CommandError as error:
+    except InvalidError as error:
         fields = [
             field.model_copy(update={"pointer": field.pointer and field.pointer.removeprefix("/spec")})
-            for field in error.problem.errors
+            for field in error.errors
         ]
-        raise CommandError(error.problem.model_copy(update={"errors": tuple(fields)}), error.code) from error
+        raise InvalidError(error.problem.model_copy(update={"errors": tuple(fields)})) from error
 
 
 def with_run(spec_file: SpecFile, run: str) -> SpecFile:
@@ -76,7 +76,7 @@ def _checked(spec: dict[str, Any]) -> RunSpec:
         raise _refused([(found["pointer"], found["detail"]) for found in field_problems(located, spec)]) from error
 
 
-def _refused(found: list[tuple[str, str]]) -> CommandError:
+def _refused(found: list[tuple[str, str]]) -> InvalidError:
     """The same problem that the server answers with when such a spec is submitted."""
     errors = tuple(FieldProblem(pointer=where, detail=detail) for where, detail in found)
     more = f" ({len(errors) - 1} more)" if len(errors) > 1 else ""
@@ -87,4 +87,4 @@ def _refused(found: list[tuple[str, str]]) -> CommandError:
         detail=f"{errors[0].pointer or 'body'}: {errors[0].detail}{more}",
         errors=errors,
     )
-    return CommandError(problem, ExitCode.BAD_INPUT)
+    return InvalidError(problem)

@@ -1,10 +1,10 @@
-"""What went wrong, as the command line tells it: exit codes, and problems of the server or of our own."""
+"""What went wrong, as the command line tells it: exit codes, and problems of our own beside the server's."""
 
 from __future__ import annotations
 
 from enum import IntEnum
 
-from pydantic import BaseModel
+from server.client.problem import InvalidError, NoServerError, NotFoundError, Problem, SwellError, local_problem
 
 
 class ExitCode(IntEnum):
@@ -22,47 +22,28 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130
 
 
-class FieldProblem(BaseModel):
-    """What is wrong with one field. Mirrors `server.http.problems`, which is slow to import."""
-
-    pointer: str | None = None
-    parameter: str | None = None
-    detail: str
-
-
-class Problem(BaseModel):
-    """RFC 9457. A later server may say more than this client knows: unknown fields are left out, not refused."""
-
-    type: str
-    title: str
-    status: int | None = None
-    detail: str
-    errors: tuple[FieldProblem, ...] = ()
-
-
-class CommandError(Exception):
+class CommandError(SwellError):
     """Ends the command with a problem on stderr and an exit code."""
 
     def __init__(self, problem: Problem, code: ExitCode) -> None:
-        super().__init__(problem.detail)
-        self.problem = problem
+        super().__init__(problem)
         self.code = code
 
 
 def command_error(code: ExitCode, kind: str, title: str, detail: str) -> CommandError:
     """A problem that the command line finds by itself."""
-    return CommandError(Problem(type=f"/problems/{kind}", title=title, detail=detail), code)
+    return CommandError(local_problem(kind, title, detail), code)
 
 
-def exit_code_of(status: int) -> ExitCode:
-    """Translate an HTTP status.
-
-    >>> exit_code_of(422).name
-    'BAD_INPUT'
-    """
-    match status:
-        case 404:
-            return ExitCode.NOT_FOUND
-        case 400 | 413 | 422:
+def exit_code_of(error: SwellError) -> ExitCode:
+    """What a command ends with that fails like this."""
+    match error:
+        case CommandError():
+            return error.code
+        case InvalidError():
             return ExitCode.BAD_INPUT
+        case NotFoundError():
+            return ExitCode.NOT_FOUND
+        case NoServerError():
+            return ExitCode.NO_SERVER
     return ExitCode.FAILED

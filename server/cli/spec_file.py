@@ -49,7 +49,7 @@ def read_spec_file(path: Path, changes: Iterable[str] = ()) -> SpecFile:
         raise _bad(f"{path} is not YAML: {error}") from error
     if root is None or not isinstance(spec, dict):
         raise _bad(f"{path} must hold the fields of a RunSpec, such as `name: my-run`.")
-    made = [_change(spec, change) for change in changes]
+    made = [change_spec(spec, change) for change in changes]
     _check_json(spec, path)
     lines, changed = dict(_lines(root, "", path)), dict[str, str]()
     for pointer, told in made:
@@ -84,7 +84,11 @@ def _lines(node: yaml.Node, pointer: str, path: Path) -> Iterator[tuple[str, int
             yield from _lines(value, f"{pointer}/{k}", path)
 
 
-def _change(spec: dict[str, Any], change: str) -> tuple[str, str]:
+def change_spec(spec: dict[str, Any], change: str) -> tuple[str, str]:
+    """Put a value in its place, by `path.to.field=value`; returns its JSON pointer, and the `--set` that put it there.
+
+    Raises CommandError (bad input) where there is no such place.
+    """
     name, equals, text = change.partition("=")
     if not equals or not name:
         raise _bad(f"--set {change}: write it as path.to.field=value, for example --set batch.type=all.")

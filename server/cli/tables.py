@@ -12,7 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from orchestrator.contracts.run_state import RunState
-from server.cli.problem import Problem
+from server.auth.schemas import TokenInfo, TokenList
+from server.client.problem import Problem
 from server.history.schemas import MetricCatalogue, MetricHistory, Series
 from server.runs.schemas import LastStep, Run, RunPage, RunSummary
 
@@ -21,6 +22,8 @@ _STATE_STYLE = {
     RunState.QUEUED: "dim",
     RunState.STARTING: "cyan",
     RunState.RUNNING: "bold cyan",
+    RunState.PAUSING: "yellow",
+    RunState.PAUSED: "yellow",
     RunState.STOPPING: "yellow",
     RunState.LOST: "yellow",
     RunState.SUCCEEDED: "green",
@@ -190,6 +193,27 @@ def _series_table(series: Series, x: str) -> RenderableType:
     for point in series.non_finite:
         table.add_row(str(point.step), *([] if x == "step" else [number(point.x)]), Text(point.value, style="red"))
     return Group(shown(f"{series.name}  {sparkline(series.value, 48)}  {buckets}", "bold"), table, Text())
+
+
+def tokens_table(tokens: TokenList) -> RenderableType:
+    if not tokens.items:
+        return Text("No tokens. Make one with `swell tokens create NAME`.", style="dim")
+    table = Table(box=None, header_style="dim", pad_edge=False)
+    for heading in ("id", "name", "kind", "access", "made", "state"):
+        table.add_column(heading)
+    for token in tokens.items:
+        state = _token_state(token)
+        made = f"{token.created_at:%Y-%m-%d %H:%M}"
+        table.add_row(str(token.id), shown(token.name), token.kind, token.access, made, state)
+    return table
+
+
+def _token_state(token: TokenInfo) -> str:
+    if token.revoked_at is not None:
+        return "revoked"
+    if token.expires_at is None:
+        return "valid"
+    return "expired" if token.expires_at < datetime.now(UTC) else f"valid until {token.expires_at:%Y-%m-%d}"
 
 
 def problem_text(problem: Problem, place: Callable[[str], str] | None = None) -> Text:

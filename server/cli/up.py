@@ -13,10 +13,12 @@ from pathlib import Path
 from rich.console import Console
 
 from orchestrator.contracts.run_state import RunState
-from server.cli.client import SwellClient, read_token
 from server.cli.demo import submit_demo
 from server.cli.problem import CommandError, ExitCode, command_error
-from server.cli.server_record import ServerRecord, server_of, serving
+from server.cli.serving import serving
+from server.client.client import SwellClient
+from server.client.location import read_token
+from server.client.server_record import ServerRecord, server_of
 from server.settings import Settings
 from server.supervisor import processes
 from server.supervisor.ports import can_listen

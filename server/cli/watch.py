@@ -1,49 +1,15 @@
-"""`swell watch`: a run as it goes on, until it ends. Asks once a second; a server that restarts is waited for."""
+"""`swell watch`: a run as it goes on, drawn again at each change; on a pipe, a line for each."""
 
 from __future__ import annotations
-
-import time
-from collections.abc import Callable, Iterator
-from typing import Protocol
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.text import Text
 
-from server.cli.problem import CommandError, ExitCode
 from server.cli.tables import number, run_details, shown
+from server.client.watch import RunReader, changes
 from server.runs.schemas import Run
-
-_POLL_S = 1.0
-_PATIENCE_S = 60.0
-"""How long a server may be away before the command gives up."""
-
-
-class RunReader(Protocol):
-    """What watching needs of a client."""
-
-    def run(self, run: str) -> Run: ...
-
-
-def changes(client: RunReader, run: str, sleep: Callable[[float], None] = time.sleep) -> Iterator[Run]:
-    """The run now and after each change, up to its end. Raises CommandError when the server stays away."""
-    seen: Run | None = None
-    heard_at = time.monotonic()
-    while seen is None or not seen.state.is_terminal:
-        try:
-            current = client.run(seen.id if seen else run)
-        except CommandError as error:
-            if error.code is not ExitCode.NO_SERVER or seen is None or time.monotonic() - heard_at > _PATIENCE_S:
-                raise
-            sleep(_POLL_S)
-            continue
-        heard_at = time.monotonic()
-        if current != seen:
-            seen = current
-            yield current
-        if not current.state.is_terminal:
-            sleep(_POLL_S)
 
 
 def watch(client: RunReader, run: str, console: Console) -> Run:

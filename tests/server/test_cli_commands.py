@@ -12,9 +12,10 @@ import yaml
 from rich.console import Console
 
 from orchestrator.contracts.run_state import RunTrigger
-from server.cli.client import SwellClient, read_token
 from server.cli.demo import DEMO_SPEC, submit_demo
 from server.cli.main import main
+from server.client.client import SwellClient
+from server.client.location import read_token
 from tests.server.factories import metric, spec_json, step_message
 from tests.server.live_server import LaunchedRun, LiveServer
 

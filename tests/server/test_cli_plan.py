@@ -15,8 +15,8 @@ from orchestrator.contracts.plan import PlanRequest, RunPlan
 from server.cli.main import main
 from server.cli.plan_report import plan_report
 from server.cli.planning import PlanOptions, plan_after_run, plan_here, with_run
-from server.cli.problem import CommandError, ExitCode, FieldProblem, Problem
 from server.cli.spec_file import read_spec_file
+from server.client.problem import FieldProblem, InvalidError, Problem
 from tests.server.cases import case
 from tests.server.factories import spec_json
 
@@ -171,14 +171,14 @@ class RefusingServer:
         self._problem = problem
 
     def plan(self, request: PlanRequest) -> RunPlan:
-        raise CommandError(self._problem, ExitCode.BAD_INPUT)
+        raise InvalidError(self._problem)
 
 
 def test_a_refusal_of_the_server_points_into_the_file(write: Callable[..., str]) -> None:
     spec_file = with_run(read_spec_file(Path(write())), "before")
     errors = (FieldProblem(pointer="/spec/batch/type", detail="a"), FieldProblem(pointer="/lengths/run", detail="b"))
     problem = Problem(type="/problems/invalid", title="t", status=422, detail="d", errors=errors)
-    with pytest.raises(CommandError) as caught:
+    with pytest.raises(InvalidError) as caught:
         plan_after_run(RefusingServer(problem), spec_file, PlanOptions(lengths=None, kept_frac=1.0))
     places = [spec_file.place(error.pointer or "") for error in caught.value.problem.errors]
     assert places == [f"{spec_file.path}:{line_of(str(spec_file.path), '  type: all')}", "--run before"]

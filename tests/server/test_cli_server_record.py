@@ -4,11 +4,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from server.cli.server_record import server_of, serving
+from server.cli.serving import serving
+from server.client.server_record import server_of
 
 HOLD = """
 import pathlib, sys, time
-from server.cli.server_record import serving
+from server.cli.serving import serving
 with serving(pathlib.Path(sys.argv[1]), "http://127.0.0.1:1") as is_ours:
     print(is_ours, flush=True)
     time.sleep(60)

@@ -1,5 +1,8 @@
-from server.cli.problem import ExitCode, FieldProblem, Problem, exit_code_of
+import httpx
+
+from server.cli.problem import ExitCode, exit_code_of
 from server.cli.tables import duration, number, problem_text, sparkline
+from server.client.problem import FieldProblem, Problem, error_of
 from server.http import problems
 
 
@@ -48,8 +51,12 @@ def test_the_client_knows_every_field_of_the_servers_problem() -> None:
     assert set(FieldProblem.model_fields) == set(problems.FieldProblem.model_fields)
 
 
+def answer(status: int) -> httpx.Response:
+    return httpx.Response(status, request=httpx.Request("GET", "http://127.0.0.1/"))
+
+
 def test_exit_codes_tell_bad_input_from_absence_and_refusal() -> None:
-    assert [exit_code_of(status) for status in (422, 400, 404, 409, 500)] == [
+    assert [exit_code_of(error_of(answer(status))) for status in (422, 400, 404, 409, 500)] == [
         ExitCode.BAD_INPUT,
         ExitCode.BAD_INPUT,
         ExitCode.NOT_FOUND,

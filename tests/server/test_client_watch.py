@@ -1,26 +1,26 @@
 import pytest
 
 from orchestrator.contracts.run_state import RunState
-from server.cli.problem import CommandError, ExitCode, command_error
-from server.cli.watch import changes
+from server.client.problem import NoServerError, NotFoundError, SwellError, local_problem
+from server.client.watch import changes
 from server.runs.schemas import Run
 from tests.server.factories import START, spec_json
 
-AWAY = command_error(ExitCode.NO_SERVER, "no-server", "No server", "nobody answers")
-GONE = command_error(ExitCode.NOT_FOUND, "not-found", "Not Found", "no such run")
+AWAY = NoServerError(local_problem("no-server", "No server", "nobody answers"))
+GONE = NotFoundError(local_problem("not-found", "Not found", "no such run"))
 
 
 class ScriptedClient:
     """Answers one after the other."""
 
-    def __init__(self, *answers: Run | CommandError) -> None:
+    def __init__(self, *answers: Run | SwellError) -> None:
         self._answers = list(answers)
         self.asked: list[str] = []
 
-    def run(self, run: str) -> Run:
+    def show(self, run: str) -> Run:
         self.asked.append(run)
         answer = self._answers.pop(0)
-        if isinstance(answer, CommandError):
+        if isinstance(answer, SwellError):
             raise answer
         return answer
 
@@ -74,6 +74,6 @@ def test_a_server_that_restarts_is_waited_for() -> None:
 
 def test_a_server_that_never_answered_and_a_run_that_is_not_there_are_told_at_once() -> None:
     for error in (AWAY, GONE):
-        with pytest.raises(CommandError) as caught:
+        with pytest.raises(SwellError) as caught:
             watched(ScriptedClient(error))
         assert caught.value is error

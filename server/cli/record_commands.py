@@ -1,0 +1,96 @@
+"""Commands about what runs have recorded: `metrics`, `export`, `export-model`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from server.cli.connection import connect
+from server.cli.export_model import export_model
+from server.cli.metric_lines import MetricFormat, metric_lines
+from server.cli.options import Json, RunName
+from server.cli.problem import CommandError, ExitCode, command_error
+from server.cli.tables import catalogue_table, history_tables
+from server.cli.terminal import console, print_json, say
+from server.client.location import read_settings
+from server.history.schemas import Aggregation, MetricHistory, XAxis
+
+commands = typer.Typer()
+
+_FORMATS = ("csv", "jsonl", "parquet")
+
+
+@commands.command()
+def metrics(
+    run: RunName,
+    names: Annotated[list[str] | None, typer.Argument(metavar="NAME…", help="Without one: list the metrics.")] = None,
+    x: Annotated[XAxis, typer.Option(help="What the points are counted by.")] = XAxis.STEP,
+    max_points: Annotated[int, typer.Option(min=1, max=10_000, help="More points are put into buckets.")] = 200,
+    agg: Annotated[Aggregation, typer.Option(help="What a bucket shows.")] = Aggregation.MINMAX,
+    format_: Annotated[
+        MetricFormat | None, typer.Option("--format", help="A line for each point, with its weight.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Print the history of metrics, or which metrics there are."""
+    if format_ is not None and (as_json or not names):
+        raise typer.BadParameter("--format wants the name of a metric, and no --json")
+    with connect() as client:
+        if not names:
+            catalogue = client.metric_names(run)
+            return print_json(catalogue) if as_json else console().print(catalogue_table(catalogue))
+        history = client.metrics(run, *names, x=x, max_points=max_points, agg=agg)
+    if format_ is not None:
+        sys.stdout.writelines(metric_lines(history, format_))
+    elif as_json:
+        print_json(history)
+    else:
+        console().print(history_tables(history))
+    if history.errors:
+        raise _missing_metrics(history, is_told=format_ is None)
+    return None
+
+
+@commands.command()
+def export(
+    run: RunName,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="To be written; its name says the format. `-`: stdout.")],
+    format_: Annotated[
+        str | None, typer.Option("--format", metavar="csv|jsonl|parquet", help="Else as the name of the file ends.")
+    ] = None,
+    superseded: Annotated[bool, typer.Option(help="Also steps that a later attempt trained again.")] = True,
+) -> None:
+    """Write every step of a run with its counts, metrics and weights to a file."""
+    to_stdout = str(file) == "-"
+    wanted = format_ or ("csv" if to_stdout else file.suffix[1:])
+    if wanted not in _FORMATS:
+        detail = f"{wanted!r} is no format; name the file .csv, .jsonl or .parquet, or give --format"
+        raise command_error(ExitCode.BAD_INPUT, "bad-format", "Unknown format", detail)
+    with connect() as client:
+        target = sys.stdout.buffer if to_stdout else file
+        size = client.export(run, target, format=wanted, superseded=superseded)
+    if not to_stdout:
+        say(f"{file}: {size:,} bytes")
+
+
+@commands.command("export-model")
+def export_model_command(
+    run: RunName,
+    target: Annotated[Path, typer.Argument(metavar="DIRECTORY", help="To be made; it must not hold anything yet.")],
+    step: Annotated[int | None, typer.Option(min=0, help="The checkpoint before this step; else the newest.")] = None,
+) -> None:
+    """Write a checkpoint of a run as a Hugging Face model directory. Run it on the server's machine."""
+    with connect() as client:
+        found = client.show(run)
+    say(export_model(read_settings().run_dir(found.id), target, step=step))
+
+
+def _missing_metrics(history: MetricHistory, *, is_told: bool) -> typer.Exit | CommandError:
+    """The end of a command that did not find all metrics. is_told: whether its output says which."""
+    if is_told:
+        return typer.Exit(ExitCode.NOT_FOUND)
+    detail = "; ".join(f"{error.name}: {error.message}" for error in history.errors)
+    return command_error(ExitCode.NOT_FOUND, "not-found", "Not found", detail)

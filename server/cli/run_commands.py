@@ -1,0 +1,250 @@
+"""Commands about runs: submit and plan them, see them, and tell them what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from orchestrator.contracts.plan import RunLengths
+from orchestrator.contracts.run_state import RunState
+from server.cli.clone_changes import clone_changes
+from server.cli.connection import connect
+from server.cli.lengths_file import read_lengths
+from server.cli.options import Changes, Json, RunName, SpecPath
+from server.cli.plan_report import plan_report
+from server.cli.planning import PlanOptions, plan_after_run, plan_here, with_run
+from server.cli.problem import ExitCode
+from server.cli.spec_file import read_spec_file
+from server.cli.tables import run_details, runs_table
+from server.cli.terminal import RefusedFieldsError, console, print_json, say
+from server.cli.watch import watch
+from server.client.client import SwellClient
+from server.client.problem import InvalidError
+from server.runs.schemas import Run
+
+commands = typer.Typer()
+
+
+@commands.command()
+def submit(
+    spec: SpecPath,
+    set_: Changes = None,
+    watch_it: Annotated[bool, typer.Option("--watch", help="Stay and watch the run until it ends.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Queue a run."""
+    spec_file = read_spec_file(spec, set_ or ())
+    with connect() as client:
+        try:
+            run = client.submit(spec_file.spec)
+        except InvalidError as error:
+            raise RefusedFieldsError(error, spec_file.place) from error
+        if watch_it:
+            _watch(client, run.id, as_json=as_json)
+        else:
+            _tell(run, f"{run.name} is {run.state}: {run.id}", as_json=as_json)
+
+
+@commands.command()
+def plan(
+    spec: SpecPath,
+    lengths: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Sample lengths: a number a line, a JSON list, CSV or JSONL with num_tokens."
+        ),
+    ] = None,
+    run: Annotated[
+        str | None, typer.Option(metavar="RUN", help="Take the lengths of this run; asks the server.")
+    ] = None,
+    kept_frac: Annotated[
+        float, typer.Option(min=0.000001, max=1.0, help="Share of the rollouts that the filter will leave.")
+    ] = 1.0,
+    set_: Changes = None,
+    as_json: Json = False,
+) -> None:
+    """Show what a run would be: sizes, learning rate, micro-batches, idle time; or why it cannot work.
+
+    Nothing is started, and without --run no server is needed.
+    """
+    if lengths is not None and run is not None:
+        raise typer.BadParameter("give either --lengths or --run")
+    spec_file = read_spec_file(spec, set_ or ())
+    options = PlanOptions(
+        lengths=RunLengths(type="run", run=run) if run else read_lengths(lengths) if lengths else None,
+        kept_frac=kept_frac,
+    )
+    try:
+        if run is None:
+            found = plan_here(spec_file, options)
+        else:
+            spec_file = with_run(spec_file, run)
+            with connect() as client:
+                found = plan_after_run(client, spec_file, options)
+    except InvalidError as error:
+        raise RefusedFieldsError(error, spec_file.place) from error
+    if as_json:
+        print_json(found)
+    else:
+        terminal = console()
+        terminal.print(plan_report(str(spec_file.spec["name"]), found, width=terminal.width))
+
+
+@commands.command()
+def runs(
+    state: Annotated[list[RunState] | None, typer.Option(help="Only runs in this state; may be repeated.")] = None,
+    text: Annotated[str | None, typer.Option(help="Only runs with this text in their name.")] = None,
+    tag: Annotated[
+        list[str] | None, typer.Option(metavar="TAG[=VALUE]", help="Only runs with this tag; may be repeated.")
+    ] = None,
+    archived: Annotated[bool, typer.Option(help="Also runs that are archived.")] = False,
+    limit: Annotated[int, typer.Option(min=1, max=500, help="At most so many.")] = 20,
+    as_json: Json = False,
+) -> None:
+    """List runs, newest first."""
+    with connect() as client:
+        page = client.runs(states=state or (), text=text, tags=tag or (), archived=archived, limit=limit)
+    if as_json:
+        print_json(page)
+    else:
+        console().print(runs_table(page))
+
+
+@commands.command()
+def show(run: RunName, as_json: Json = False) -> None:
+    """Show one run."""
+    with connect() as client:
+        found = client.show(run)
+    if as_json:
+        print_json(found)
+    else:
+        console().print(run_details(found))
+
+
+@commands.command("watch")
+def watch_command(run: RunName, as_json: Json = False) -> None:
+    """Watch a run until it ends; with --json a line for each change. Exit code 1 unless it succeeds."""
+    with connect() as client:
+        _watch(client, run, as_json=as_json)
+
+
+@commands.command()
+def cancel(
+    run: RunName,
+    kill: Annotated[bool, typer.Option("--kill", help="End it at once, not after its current step.")] = False,
+    wait: Annotated[bool, typer.Option(help="Wait until no process of it is left.")] = True,
+    as_json: Json = False,
+) -> None:
+    """End a run: after its current step, or within ten seconds in any case."""
+    with connect() as client:
+        found = client.cancel(run, kill=kill)
+        for current in client.watch(found.id) if wait else [found]:
+            found = current
+            if not as_json:
+                say(f"{found.name} is {found.state}")
+    if as_json:
+        print_json(found)
+
+
+@commands.command()
+def pause(
+    run: RunName,
+    wait: Annotated[bool, typer.Option(help="Wait until its step is done.")] = True,
+    as_json: Json = False,
+) -> None:
+    """Let a run wait after its current step, with all its processes, until it is resumed."""
+    _tell_and_wait(lambda client: client.pause(run), RunState.PAUSING if wait else None, as_json=as_json)
+
+
+@commands.command()
+def resume(run: RunName, as_json: Json = False) -> None:
+    """Let a paused run go on."""
+    _tell_and_wait(lambda client: client.resume(run), None, as_json=as_json)
+
+
+@commands.command()
+def retry(
+    run: RunName,
+    from_step: Annotated[
+        int | None, typer.Option(min=0, help="Train from this step on again, from its checkpoint; else the newest.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Let a run that failed or was cancelled go on, as its next attempt."""
+    _tell_and_wait(lambda client: client.retry(run, from_step=from_step), None, as_json=as_json)
+
+
+@commands.command()
+def clone(
+    run: RunName,
+    set_: Changes = None,
+    watch_it: Annotated[bool, typer.Option("--watch", help="Stay and watch the new run until it ends.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Submit the spec of a run again, with changes. The new run tells where it comes from."""
+    with connect() as client:
+        parent = client.show(run)
+        changes, places = clone_changes(parent.spec.model_dump(mode="json", exclude_unset=True), set_ or ())
+        try:
+            cloned = client.clone(parent.id, changes=changes)
+        except InvalidError as error:
+            raise RefusedFieldsError(error, _place_in_clone(parent, places)) from error
+        if watch_it:
+            _watch(client, cloned.id, as_json=as_json)
+        else:
+            _tell(cloned, f"{cloned.name} is {cloned.state}: {cloned.id}, from {parent.id}", as_json=as_json)
+
+
+@commands.command()
+def delete(
+    run: RunName,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Delete a run that has ended, with all its records. Asks first, unless --yes is given."""
+    with connect() as client:
+        found = client.show(run)
+        if not yes:
+            typer.confirm(f"Delete {found.id} with its {found.num_steps} steps?", abort=True, err=True)
+        client.delete(found.id)
+    _tell(found, f"{found.name} is deleted: {found.id}", as_json=as_json)
+
+
+def _watch(client: SwellClient, run: str, *, as_json: bool) -> None:
+    last: Run | None = None
+    if as_json:
+        for last in client.watch(run):
+            print_json(last)
+    else:
+        last = watch(client, run, console())
+    if last is None or last.state is not RunState.SUCCEEDED:
+        raise typer.Exit(ExitCode.FAILED)
+
+
+def _tell_and_wait(tell: Callable[[SwellClient], Run], passing: RunState | None, *, as_json: bool) -> None:
+    """Do it, and show the run's state once it has left the passing one."""
+    with connect() as client:
+        found = tell(client)
+        if found.state is passing:
+            found = next(run for run in client.watch(found.id) if run.state is not passing)
+    _tell(found, f"{found.name} is {found.state}", as_json=as_json)
+
+
+def _tell(run: Run, sentence: str, *, as_json: bool) -> None:
+    if as_json:
+        print_json(run)
+    else:
+        say(sentence)
+
+
+def _place_in_clone(parent: Run, places: dict[str, str]) -> Callable[[str], str]:
+    def place(pointer: str) -> str:
+        within = pointer.removeprefix("/changes")
+        while within and within not in places:
+            within = within.rpartition("/")[0]
+        return places.get(within, f"run {parent.id}")
+
+    return place

@@ -1,0 +1,16 @@
+"""The Python client: submit, watch and ask for runs, and record runs of other training loops.
+
+    from server.client import SwellClient
+
+    with SwellClient() as client:
+        run = client.submit(spec)
+        for state in client.watch(run.id):
+            print(state.num_steps)
+
+It needs neither torch nor ray, and no other part of the server than the plain description of its answers.
+"""
+
+from server.client.client import SwellClient
+from server.client.problem import InvalidError, NoServerError, NotFoundError, SwellError
+
+__all__ = ["InvalidError", "NoServerError", "NotFoundError", "SwellClient", "SwellError"]

@@ -1,0 +1,194 @@
+"""The Python client against a real server, and against answers that no server of ours gives."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from orchestrator.contracts.run_state import RunState
+from server.client import InvalidError, NoServerError, NotFoundError, SwellClient, SwellError
+from server.runs.schemas import Run
+from tests.server.factories import metric, spec_json, step_message
+from tests.server.live_server import LaunchedRun, LiveServer
+from tests.server.test_client_watch import a_run
+
+Answering = Callable[[httpx.Request], httpx.Response]
+
+
+@pytest.fixture
+def client(sqlite_server: LiveServer) -> Iterator[SwellClient]:
+    token = sqlite_server.settings.token_path.read_text().strip()
+    with SwellClient(url=sqlite_server.url, token=token) as client:
+        yield client
+
+
+@pytest.fixture
+def recorded(sqlite_server: LiveServer) -> LaunchedRun:
+    run = sqlite_server.launch(name="recorded")
+    steps = [step_message(step, metrics={"train/loss": metric(1.0 / (1 + step))}) for step in range(3)]
+    assert sqlite_server.record(run, *steps).status_code == 200
+    return run
+
+
+def faked(answer: Answering, max_retries: int = 4) -> SwellClient:
+    return SwellClient(
+        url="http://127.0.0.1:1", token="t", max_retries=max_retries, transport=httpx.MockTransport(answer)
+    )
+
+
+def in_turn(*answers: httpx.Response | Exception) -> tuple[Answering, list[httpx.Request]]:
+    """One answer after the other, and what was asked."""
+    left, asked = list(answers), list[httpx.Request]()
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(request)
+        now = left.pop(0)
+        if isinstance(now, Exception):
+            raise now
+        return now
+
+    return answer, asked
+
+
+def the_run() -> httpx.Response:
+    return httpx.Response(200, text=a_run(RunState.RUNNING).model_dump_json())
+
+
+def test_a_run_is_submitted_found_changed_cloned_and_deleted(client: SwellClient) -> None:
+    run = client.submit(spec_json(name="a/b c"))
+    assert isinstance(run, Run)
+    assert client.show("a/b c").id == run.id
+    assert client.change(run.id, tags={"kind": "test"}).tags == {"kind": "test"}
+    cloned = client.clone("a/b c", changes={"name": "clone", "optimizer": {"lr": 2e-3}})
+    assert (cloned.parent_id, cloned.spec.optimizer.lr) == (run.id, 2e-3)
+    assert [found.name for found in client.runs(tags=["kind=test"]).items] == ["a/b c"]
+    assert [found.state for found in client.watch(client.cancel(run.id).id)] == ["cancelled"]
+    assert client.delete(run.id) == run.id
+    with pytest.raises(NotFoundError):
+        client.show(run.id)
+
+
+def test_what_a_run_recorded_comes_typed(client: SwellClient, recorded: LaunchedRun, tmp_path: Path) -> None:
+    assert [row.step for row in client.steps("recorded", first=1)] == [1, 2]
+    assert client.step("recorded", 2).global_batch_size == 4
+    assert client.schedule("recorded", 0).certificate.holds
+    [series] = client.metrics("recorded", "train/loss", x="samples", first=5).series
+    assert (series.x, series.value) == ((8.0, 12.0), (1 / 2, 1 / 3))
+    assert "train/loss" in [found.name for found in client.metric_names("recorded").items]
+    assert [event.kind for event in client.events("recorded")][:2] == ["run.queued", "run.starting"]
+    size = client.export("recorded", tmp_path / "run.csv")
+    content = (tmp_path / "run.csv").read_bytes()
+    assert (len(content), len(content.splitlines())) == (size, 4)
+
+
+def test_an_export_that_fails_leaves_no_file_behind(client: SwellClient, recorded: LaunchedRun, tmp_path: Path) -> None:
+    with pytest.raises(InvalidError):
+        client.export("recorded", tmp_path / "run.xls")
+    assert not list(tmp_path.glob("run*"))
+
+
+def test_a_refusal_carries_title_detail_and_pointers(client: SwellClient) -> None:
+    with pytest.raises(InvalidError) as caught:
+        client.submit(spec_json(optimizer={}, iterations=0))
+    assert caught.value.status == 422
+    assert caught.value.title.startswith("Unprocessable")
+    assert {"/optimizer/lr", "/iterations"} <= set(caught.value.pointers)
+    assert "/iterations: " in str(caught.value)
+
+
+def test_tokens_are_made_listed_and_revoked(client: SwellClient, sqlite_server: LiveServer) -> None:
+    made = client.create_token("grafana", access="read")
+    with SwellClient(url=sqlite_server.url, token=made.token) as reader:
+        assert reader.runs().total == 0
+        with pytest.raises(SwellError) as caught:
+            reader.submit(spec_json())
+        assert caught.value.status == 403
+        client.revoke_token(made.id)
+        with pytest.raises(SwellError) as caught:
+            reader.runs()
+        assert caught.value.status == 401
+    assert [(token.name, token.revoked_at is None) for token in client.tokens().items] == [("grafana", False)]
+
+
+def test_address_and_token_are_those_of_the_home(
+    sqlite_server: LiveServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("SWELL_URL", "SWELL_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("SWELL_HOME", str(sqlite_server.settings.home))
+    monkeypatch.setenv("SWELL_PORT", str(sqlite_server.settings.port))
+    with SwellClient() as client:
+        assert client.runs().total == 0
+    monkeypatch.setenv("SWELL_HOME", str(tmp_path / "empty"))
+    with pytest.raises(NoServerError, match="SWELL_TOKEN"):
+        SwellClient()
+
+
+@pytest.mark.parametrize(
+    "trouble", [httpx.ReadError("broken"), httpx.ConnectError("away"), httpx.Response(502), httpx.Response(503)]
+)
+def test_what_can_be_repeated_is_tried_again(trouble: httpx.Response | Exception) -> None:
+    answer, asked = in_turn(trouble, the_run())
+    with faked(answer) as client:
+        assert client.show("run_" + "0" * 26).name == "demo"
+    assert len(asked) == 2
+
+
+def test_a_submit_is_repeated_with_the_same_key() -> None:
+    answer, asked = in_turn(httpx.ReadTimeout("slow"), the_run())
+    with faked(answer) as client:
+        client.submit({})
+    assert len({request.headers["idempotency-key"] for request in asked}) == 1
+    assert len(asked) == 2
+
+
+def test_what_might_be_done_twice_is_not_tried_again() -> None:
+    answer, asked = in_turn(httpx.ReadError("broken"))
+    with faked(answer) as client, pytest.raises(NoServerError):
+        client.clone("run_" + "0" * 26)
+    assert len(asked) == 1
+    answer, asked = in_turn(httpx.ConnectError("away"), httpx.Response(429), the_run())
+    with faked(answer) as client:
+        client.clone("run_" + "0" * 26)
+    assert len(asked) == 3
+
+
+def test_retry_after_is_kept_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr("tenacity.nap.time.sleep", waits.append)
+    busy = [httpx.Response(429, headers={"Retry-After": after}) for after in ("7", "3600", "soon")]
+    answer, _ = in_turn(*busy, the_run())
+    with faked(answer) as client:
+        client.show("run_" + "0" * 26)
+    assert waits == [7.0, 60.0, 0.4]
+
+
+def test_the_last_trouble_is_told_when_all_tries_are_used_up() -> None:
+    answer, asked = in_turn(*[httpx.ConnectError("refused")] * 3)
+    with faked(answer, max_retries=2) as client, pytest.raises(NoServerError, match="refused"):
+        client.runs()
+    assert len(asked) == 3
+    answer, asked = in_turn(httpx.Response(503, text="<html>"))
+    with faked(answer, max_retries=0) as client, pytest.raises(SwellError, match="is it a Swell server"):
+        client.runs()
+
+
+def test_an_answer_that_is_not_swells_is_told_and_one_of_a_newer_server_is_taken() -> None:
+    newer = a_run(RunState.RUNNING).model_dump(mode="json") | {"mood": "good"}
+    answer, _ = in_turn(httpx.Response(200, json=newer), httpx.Response(200, text="<html>hello</html>"))
+    with faked(answer) as client:
+        assert client.show("run_" + "0" * 26).name == "demo"
+        with pytest.raises(SwellError, match="is it a Swell server"):
+            client.show("run_" + "0" * 26)
+
+
+def test_the_client_needs_no_torch_no_ray_and_no_server() -> None:
+    script = "import sys, server.client; print(sorted({m.split('.')[0] for m in sys.modules} & {*sys.argv[1:]}))"
+    heavy = ["torch", "ray", "megatron", "transformers", "fastapi", "sqlalchemy", "uvicorn"]
+    told = subprocess.run([sys.executable, "-c", script, *heavy], capture_output=True, text=True, check=True)
+    assert told.stdout.strip() == "[]"

@@ -25,6 +25,7 @@ from torch import Tensor
 
 from trainer.contracts.loss_spec import LossSpec
 from trainer.contracts.metric import Metric, Reduction, mean, merge_metrics
+from trainer.contracts.span import Span
 from trainer.log_probs import vocab_parallel_log_probs
 from trainer.losses.table import logit_temperature, token_loss
 from trainer.losses.token_batch import TokenBatch, TokenMetric, reduce_metrics, token_mean
@@ -45,6 +46,8 @@ class StepPasses:
     """Seconds by micro-batch, 0 where a dummy was skipped."""
     non_finite: tuple[int, ...]
     """Micro-batches whose loss is NaN or infinite; known on the last pipeline stage."""
+    spans: tuple[Span, ...]
+    """When the micro-batches ran, by this process's clock."""
 
 
 def forward_backward(
@@ -84,6 +87,7 @@ def forward_backward(
         metrics=merge_metrics(kept),
         micro_batch_s=seconds,
         non_finite=tuple(k for k, metrics in enumerate(kept) if not _is_finite(metrics)),
+        spans=tuple(timer.spans(skipped=skipped)),
     )
 
 

@@ -12,7 +12,9 @@ from __future__ import annotations
 import os
 import time
 import warnings
+from collections import defaultdict, deque
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
@@ -28,6 +30,7 @@ from trainer.contracts.model_spec import HuggingFaceModelSpec
 from trainer.contracts.policy_trainer import LogProbsOf, StepRecord, TrainerError, Weights
 from trainer.contracts.sample import TrainSample
 from trainer.contracts.schedule import DpSchedule
+from trainer.contracts.span import Activity, ActorSpans, RemoteClock, Span, Timed
 from trainer.contracts.trainer_spec import PhaseSpec, TrainerSpec
 from trainer.layout import RankLayout, check_layout
 from trainer.rank_failure import RankFailure, describe_failures, failure_of
@@ -36,6 +39,12 @@ from trainer.step_report import merge_reports
 
 # When one rank fails its peers often follow within moments, and the first to report need not be the first cause.
 GRACE_AFTER_FAILURE_S = 3.0
+
+# Of each rank, for a caller that never asks for them.
+_MAX_SPANS = 20_000
+
+_ACTIVITIES = {"log_probs": Activity.LOG_PROBS, "weights": Activity.PUSH, "begin_save": Activity.SAVE}
+"""Methods of a rank that are one activity from beginning to end."""
 
 # How long the processes of killed actors may take to be gone.
 CLOSE_TIMEOUT_S = 10.0
@@ -59,8 +68,13 @@ class RankActor:
     def pid(self) -> int:
         return os.getpid()
 
-    def call(self, method: str, *args: Any) -> Any:
-        """Call a method of `MegatronRank`; returns its result or a `RankFailure`."""
+    def call(self, method: str, *args: Any) -> Timed:
+        """Call a method of `MegatronRank`; returns its result or a `RankFailure`, and when that was."""
+        began_s = time.perf_counter()
+        value = self._outcome(method, args)
+        return Timed(value=value, began_s=began_s, ended_s=time.perf_counter())
+
+    def _outcome(self, method: str, args: Sequence[Any]) -> Any:
         try:
             return getattr(self._rank, method)(*args)
         except Exception as error:  # the edge of the process: whatever it was, the driver must hear of it
@@ -110,7 +124,9 @@ class RayPolicyTrainer:
         actor_class = ray.remote(RankActor).options(
             num_cpus=cpus_per_rank, num_gpus=1 if device_type == "cuda" else 0, max_restarts=0
         )
-        self._actors = [actor_class.remote(rank, spec, options) for rank in range(self._layout.world_size)]
+        self._clocks = [RemoteClock() for _ in self._ranks]
+        self._spans: defaultdict[int, deque[Span]] = defaultdict(lambda: deque(maxlen=_MAX_SPANS))
+        self._actors = [actor_class.remote(rank, spec, options) for rank in self._ranks]
         self._rendezvous()
 
     def hf_config(self) -> Mapping[str, Any]:
@@ -173,6 +189,11 @@ class RayPolicyTrainer:
     def load(self, directory: str) -> None:
         self._call_all("load", directory)
 
+    def take_spans(self) -> ActorSpans:
+        spans = {f"rank {rank}": list(of_rank) for rank, of_rank in sorted(self._spans.items())}
+        self._spans.clear()
+        return spans
+
     def close(self) -> None:
         actors, self._actors = self._actors, []
         if not ray.is_initialized():
@@ -213,21 +234,41 @@ class RayPolicyTrainer:
         """Call a method on several ranks at once; results in the order of `calls`."""
         if not self._actors:
             raise TrainerError("the trainer is closed")
+        sent_s = time.perf_counter()
         refs = {self._actors[rank].call.remote(*call): rank for rank, call in calls.items()}
         results, failures = _collect(refs)
         if failures:
             self.close()
             raise TrainerError(describe_failures(failures))
-        return [results[rank] for rank in calls]
+        for rank, answer in results.items():
+            self._clocks[rank].observe(answer.timed, sent_s=sent_s, received_s=answer.received_s)
+            self._spans[rank].extend(map(self._clocks[rank].here, _spans_of(calls[rank][0], answer.timed)))
+        return [results[rank].timed.value for rank in calls]
 
 
 def _device_type(world_size: int) -> Literal["cpu", "cuda"]:
     return "cuda" if ray.cluster_resources().get("GPU", 0) >= world_size else "cpu"
 
 
-def _collect(refs: Mapping[Any, int]) -> tuple[dict[int, Any], list[RankFailure]]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Answer:
+    """What a rank said, and when that was heard."""
+
+    timed: Timed
+    received_s: float
+
+
+def _spans_of(method: str, timed: Timed) -> Sequence[Span]:
+    """What a rank did in a call, by its own clock."""
+    if method == "train":
+        return [span for report in timed.value for span in report.spans]
+    activity = _ACTIVITIES.get(method)
+    return [] if activity is None else [Span(activity=activity, start_s=timed.began_s, end_s=timed.ended_s)]
+
+
+def _collect(refs: Mapping[Any, int]) -> tuple[dict[int, _Answer], list[RankFailure]]:
     """Wait for all ranks; after the first failure only a moment longer, since its peers may wait for it in vain."""
-    results: dict[int, Any] = {}
+    results: dict[int, _Answer] = {}
     failures: list[RankFailure] = []
     pending, give_up_at = list(refs), None
     while pending:
@@ -235,19 +276,22 @@ def _collect(refs: Mapping[Any, int]) -> tuple[dict[int, Any], list[RankFailure]
         done, pending = ray.wait(pending, num_returns=1, timeout=timeout)
         if not done:
             break
+        received_s = time.perf_counter()
         outcome = _outcome(done[0], refs[done[0]])
         if isinstance(outcome, RankFailure):
             failures.append(outcome)
             give_up_at = give_up_at or time.monotonic() + GRACE_AFTER_FAILURE_S
-        results[refs[done[0]]] = outcome
+        else:
+            results[refs[done[0]]] = _Answer(timed=outcome, received_s=received_s)
     return results, failures
 
 
-def _outcome(ref: Any, rank: int) -> Any:
+def _outcome(ref: Any, rank: int) -> Timed | RankFailure:
     try:
-        return ray.get(ref)
+        timed: Timed = ray.get(ref)
     except ray.exceptions.RayError as error:
         return RankFailure(rank=rank, cause=f"the process ended: {error}")
+    return timed.value if isinstance(timed.value, RankFailure) else timed
 
 
 def _wait_until_dead(actors: Sequence[Any]) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from trainer.contracts.metric import Metric, Reduction, last, mean, merge_metrics
 from trainer.contracts.policy_trainer import GradientNoise, StepRecord, StepStatus
+from trainer.contracts.span import Span
 from trainer.layout import RankLayout
 
 
@@ -34,6 +35,8 @@ class RankStepReport:
     """The share of this rank; `train/grad_norm` is the whole gradient's on every rank."""
     share_sq_norm: float | None = None
     """|c_r|² of this rank's dp_rank (see `GradientNoise`), where the phase measures it."""
+    spans: tuple[Span, ...] = ()
+    """What the rank did when, by its own clock."""
 
 
 def merge_reports(reports: Sequence[RankStepReport], layout: RankLayout) -> StepRecord:

@@ -28,6 +28,7 @@ from megatron.core.optimizer import MegatronOptimizer, clip_grads
 from trainer.contracts.loss_spec import LossSpec
 from trainer.contracts.metric import Metric, mean
 from trainer.contracts.policy_trainer import StepStatus
+from trainer.contracts.span import Activity, Span
 from trainer.device import peak_memory_bytes
 from trainer.forward_backward import StepPasses, forward_backward
 from trainer.gradient_share import measured_share
@@ -113,19 +114,21 @@ def train_one_step(
         status, passes = StepStatus.SKIPPED_NO_SIGNAL, _no_passes(state, num_microbatches=len(micro_batches))
     if status.moved_weights:
         state.lr_schedule.advance(step_global_batch_size=step_global_batch_size, step_num_tokens=step_num_tokens)
+    train_s = perf_counter() - started_at
     return RankStepReport(
         status=status,
         global_batch_size=step_global_batch_size,
         lr=lr,
         lr_position_before=position_before,
         lr_position_after=state.lr_schedule.position,
-        train_s=perf_counter() - started_at,
+        train_s=train_s,
         num_tokens=sum(int(samples.lengths.sum()) for samples in micro_batches if samples is not None),
         micro_batch_s=passes.micro_batch_s,
         non_finite=passes.non_finite,
         peak_memory_bytes=peak_memory_bytes(state.device),
         metrics=passes.metrics,
         share_sq_norm=share_sq_norm,
+        spans=_spans(passes, until_s=started_at + train_s),
     )
 
 
@@ -182,6 +185,14 @@ def _step_totals(steps: Sequence[Sequence[SampleArrays | None]], device: torch.d
     return [StepTotals(num_tokens=tokens, num_loss_tokens=loss_tokens) for tokens, loss_tokens in shared.tolist()]
 
 
+def _spans(passes: StepPasses, *, until_s: float) -> tuple[Span, ...]:
+    """What this rank did until the step was over: what follows the last micro-batch is the optimizer's."""
+    if not passes.spans:
+        return ()
+    update = Span(activity=Activity.OPTIMIZER, start_s=passes.spans[-1].end_s, end_s=until_s)
+    return (*passes.spans, update)
+
+
 def _no_passes(state: TrainingState, *, num_microbatches: int) -> StepPasses:
     """The metrics that the step would have had, each without a value."""
     of_loss = token_loss(state.loss, no_tokens(state.device))
@@ -190,4 +201,5 @@ def _no_passes(state: TrainingState, *, num_microbatches: int) -> StepPasses:
         metrics=reduce_metrics(of_loss.metrics) | {name: mean(0.0, 0) for name in names},
         micro_batch_s=(0.0,) * num_microbatches,
         non_finite=(),
+        spans=(),
     )

@@ -2,32 +2,12 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Self
 
 from pydantic import NonNegativeFloat, model_validator
 
+from trainer.contracts.span import Activity as Activity
 from trainer.contracts.text_model import FieldError, Name, TextModel
-
-
-class Activity(StrEnum):
-    """What an actor is at. What no span covers is waiting."""
-
-    GENERATE = "generate"
-    SCORE = "score"
-    """Judging responses."""
-    LOG_PROBS = "log_probs"
-    FORWARD_BACKWARD = "forward_backward"
-    """One micro-batch; under a pipeline from its first part to its last on that rank."""
-    OPTIMIZER = "optimizer"
-    """Gradient reduction and the update."""
-    PUSH = "push"
-    """Weights on their way to the engines."""
-    EVALUATE = "evaluate"
-    SAVE = "save"
-    """The copy of the state; it is written while training goes on."""
-    SCHEDULE = "schedule"
-    """Advantages, cutting into steps, packing."""
 
 
 class TimelineColumns(TextModel):

@@ -2,14 +2,25 @@ from __future__ import annotations
 
 import pytest
 
+from trainer.contracts.span import Activity, Span
 from trainer.micro_batch_timer import MicroBatchTimer
 
 
-def timer_after(passes: int) -> MicroBatchTimer:
+def timer_of(forward: list[tuple[float, float]], backward: list[tuple[float, float]]) -> MicroBatchTimer:
     timer = MicroBatchTimer()
-    for name, seconds in (("forward-compute", 1.0), ("backward-compute", 2.0)):
-        timer(name).seconds = [seconds + i for i in range(passes)]
+    timer("forward-compute").passes = forward
+    timer("backward-compute").passes = backward
     return timer
+
+
+def timer_after(passes: int) -> MicroBatchTimer:
+    """Forward of pass i takes 1 + i seconds, backward 2 + i."""
+    forward = [(10.0 * i, 11.0 * i + 1) for i in range(passes)]
+    return timer_of(forward, [(100 + 10.0 * i, 102 + 11.0 * i) for i in range(passes)])
+
+
+def span(start: float, end: float) -> Span:
+    return Span(activity=Activity.FORWARD_BACKWARD, start_s=start, end_s=end)
 
 
 def test_seconds_are_those_of_forward_and_backward():
@@ -28,3 +39,20 @@ def test_what_runs_is_the_latest_micro_batch_that_was_begun(passes, running):
     timer = timer_after(passes)
     timer.micro_batch_of_pass = [0, 1, 0, 1, 2, 3, 2, 3]
     assert timer.num_forwarded == running
+
+
+def test_forward_and_backward_that_follow_each_other_are_one_span():
+    timer = timer_of([(0, 1), (3, 4)], [(1.5, 3), (4, 6)])
+    assert timer.spans(skipped=[False, False]) == [span(0, 3), span(3, 6)]
+
+
+def test_a_pipeline_puts_other_micro_batches_between_and_spans_do_not_overlap():
+    # One forward, one backward: F0 F1 B0 F2 B1 B2.
+    timer = timer_of([(0, 1), (1, 2), (4, 5)], [(2, 4), (5, 7), (7, 9)])
+    spans = timer.spans(skipped=[False] * 3)
+    assert spans == [span(0, 1), span(1, 2), span(2, 4), span(4, 5), span(5, 7), span(7, 9)]
+
+
+def test_skipped_micro_batches_have_no_span():
+    timer = timer_of([(0, 1), (3, 3.1)], [(1, 3), (3.1, 3.2)])
+    assert timer.spans(skipped=[False, True]) == [span(0, 3)]

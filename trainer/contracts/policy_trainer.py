@@ -13,6 +13,7 @@ import numpy.typing as npt
 from trainer.contracts.metric import Metric
 from trainer.contracts.sample import TrainSample
 from trainer.contracts.schedule import DpSchedule
+from trainer.contracts.span import ActorSpans
 from trainer.contracts.trainer_spec import PhaseSpec
 
 Weights = Mapping[str, npt.NDArray[np.float32]]
@@ -134,6 +135,10 @@ class PolicyTrainer(Protocol):
 
     def load(self, directory: str) -> None:
         """Go on from what `begin_save` wrote, under any layout; the phase was started and has not trained yet."""
+        ...
+
+    def take_spans(self) -> ActorSpans:
+        """What the ranks did when since this was last asked, by `time.perf_counter` of the calling process."""
         ...
 
     def close(self) -> None:

@@ -12,7 +12,7 @@ import threading
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import orjson
 
@@ -48,6 +48,19 @@ class JournalRecord:
     """Position of the line's first byte, which names the record."""
     end: int
     """Position after the line: what `acknowledge` wants when the record has been dealt with."""
+
+
+class RecordQueue(Protocol):
+    """What a sender delivers from: a journal, or something that gives up its records in the same way."""
+
+    @property
+    def acknowledged(self) -> int: ...
+
+    def unacknowledged(self, *, max_records: int, max_bytes: int) -> list[JournalRecord]: ...
+
+    def acknowledge(self, position: int) -> None: ...
+
+    def append_refusal(self, record: JournalRecord, reason: str) -> None: ...
 
 
 class Journal:

@@ -23,7 +23,7 @@ from pydantic import ValidationError
 
 from orchestrator.contracts.messages import DesiredState, Heartbeat, IngestAnswer
 from orchestrator.delivery import Verdict, judge, retry_after_s, waits_s
-from orchestrator.journal import Journal, JournalRecord, RecordKind
+from orchestrator.journal import JournalRecord, RecordKind, RecordQueue
 
 _log = logging.getLogger(__name__)
 
@@ -37,7 +37,13 @@ class Sender:
     """Delivers a journal. `run` is the body of the thread; everything else may be called from the driver's."""
 
     def __init__(
-        self, *, journal: Journal, http: httpx.Client, run_url: str, attempt: int, heartbeat: Callable[[], Heartbeat]
+        self,
+        *,
+        journal: RecordQueue,
+        http: httpx.Client,
+        run_url: str,
+        attempt: int,
+        heartbeat: Callable[[], Heartbeat],
     ) -> None:
         self._journal = journal
         self._http = http

@@ -12,6 +12,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from server import documents, health, limits
 from server.audit import endpoints as audit
 from server.auth import endpoints as auth
+from server.checkpoints import endpoints as checkpoints
 from server.events import endpoints as events
 from server.exports import endpoints as exports
 from server.history import endpoints as history
@@ -20,16 +21,21 @@ from server.http.dashboard import Dashboard
 from server.http.hosts import HostGuard
 from server.http.security_headers import SecurityHeaders
 from server.ingest import endpoints as ingest
+from server.ledger import endpoints as ledger
 from server.live import endpoints as live
+from server.logs import endpoints as logs
 from server.openapi import describe
 from server.planning import endpoints as planning
+from server.rollouts import endpoints as rollouts
 from server.runs import endpoints as runs
 from server.runs import wish_endpoints as wishes
 from server.services import MakeSupervisor, build_services
 from server.settings import Settings
 from server.steps import endpoints as steps
+from server.system import endpoints as system
 from server.telemetry import endpoints as telemetry
 from server.telemetry.middleware import Telemetry
+from server.timeline import endpoints as timeline
 
 _GZIP_FROM_BYTES = 2048
 _GZIP_LEVEL = 4
@@ -66,6 +72,8 @@ def create_app(settings: Settings, make_supervisor: MakeSupervisor | None = None
     )
     app.state.services = services
     for module in (runs, wishes, planning, steps, history, events, exports, ingest, live):
+        app.include_router(module.router)
+    for module in (rollouts, ledger, logs, checkpoints, timeline, system):
         app.include_router(module.router)
     for module in (auth, audit, health, limits, telemetry, documents):
         app.include_router(module.router)

@@ -39,7 +39,8 @@ from server.ingest.run_progress import note_progress
 from server.ingest.verify import MAX_COUNT
 from server.live.hub import LiveHub
 from server.live.schemas import CheckpointNews, IterationNews, LogNews
-from server.logs.storing import check_lines, insert_lines, newest_id
+from server.logs.queries import newest_line
+from server.logs.storing import check_lines, insert_lines
 from server.rollouts.prepared_iteration import prepare_iterations
 from server.rollouts.storing import insert_iterations
 from server.runs.transitions import apply_trigger, fail_or_restart
@@ -111,7 +112,7 @@ class Ingest:
             connection = transaction.connection
             accepted = insert_lines(connection, run.key, run.attempt, batch.lines)
             if accepted:
-                news = LogNews(run=run.id, up_to=newest_id(connection, run.key), num_lines=accepted)
+                news = LogNews(run=run.id, up_to=newest_line(connection, run.key), num_lines=accepted)
                 transaction.after_commit(lambda: self._hub.tell(news))
             return accepted
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, select
 
 from orchestrator.contracts.log_messages import LogLevel, LogLine
 from server.database.engine import insert_raw
@@ -41,17 +41,6 @@ def insert_lines(connection: Connection, run_key: int, attempt: int, lines: Sequ
     if rows:
         insert_raw(connection, log_lines, _COLUMNS, rows)
     return len(rows)
-
-
-def newest_id(connection: Connection, run_key: int) -> int:
-    """The id of a run's newest line; 0 without any."""
-    ends = [
-        connection.scalar(
-            select(func.max(log_lines.c.id)).where(log_lines.c.run_key == run_key, log_lines.c.severity == severity)
-        )
-        for severity in SEVERITIES.values()
-    ]
-    return max(end or 0 for end in ends)
 
 
 def _known(

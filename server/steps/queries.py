@@ -42,7 +42,7 @@ def count(connection: Connection, run_key: int) -> int:
 
 def step(connection: Connection, run_key: int, number: int, attempt: int | None) -> StepRow:
     """One step, from the attempt that the current view shows it from unless told otherwise. Raises NotFoundError."""
-    row, superseded = _row(connection, run_key, number, attempt)
+    row, superseded = step_place(connection, run_key, number, attempt)
     return _step_rows(connection, run_key, [row], superseded=superseded)[0]
 
 
@@ -50,16 +50,19 @@ def schedule(
     connection: Connection, run_key: int, number: int, attempt: int | None
 ) -> tuple[Row[Any], ScheduleMessage]:
     """The row of a step and its schedule. Raises NotFoundError."""
-    row, _ = _row(connection, run_key, number, attempt)
+    row, _ = step_place(connection, run_key, number, attempt)
     blob = connection.execute(
         select(schedules.c.blob).where(
             schedules.c.run_key == run_key, schedules.c.attempt == row.attempt, schedules.c.step == number
         )
-    ).scalar_one()
+    ).scalar_one_or_none()
+    if blob is None:
+        raise NotFoundError(f"Step {number} was recorded without a schedule.")
     return row, ScheduleMessage.model_validate_json(zlib.decompress(blob))
 
 
-def _row(connection: Connection, run_key: int, number: int, attempt: int | None) -> tuple[Row[Any], bool]:
+def step_place(connection: Connection, run_key: int, number: int, attempt: int | None) -> tuple[Row[Any], bool]:
+    """The row of a step, and whether it is superseded. Raises NotFoundError."""
     segments = run_segments(connection, run_key)
     wanted = current_view(segments) if attempt is None else [s for s in segments if s.attempt == attempt]
     row = connection.execute(select(steps).where(in_segments(run_key, wanted), steps.c.step == number)).one_or_none()

@@ -218,6 +218,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{run_id}/checkpoints": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Checkpoints
+         * @description Checkpoints of all attempts, the highest step first.
+         */
+        get: operations["listCheckpoints"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run_id}/checkpoints:batch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Record Checkpoints
+         * @description Record checkpoints that are whole, or have been removed. A later message of a step replaces the earlier one.
+         */
+        post: operations["recordCheckpoints"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{run_id}/clone": {
         parameters: {
             query?: never;
@@ -318,6 +358,89 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{run_id}/iterations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Iterations
+         * @description The books of iterations in ascending order, each from the newest attempt that ran it.
+         */
+        get: operations["listIterations"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run_id}/ledger": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Ledger
+         * @description What became of all rollouts of the run, or of the iterations that trained a range of steps.
+         */
+        get: operations["getLedger"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run_id}/logs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Logs
+         * @description The newest lines, in the order of arrival; with `before` the newest below an id, with `after` the oldest above.
+         *
+         *     A page that is narrowed by `source`, `attempt` or `q` looks at 25,000 lines of each level at most: go on from its
+         *     `next_before` or `next_after`.
+         */
+        get: operations["listLogs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run_id}/logs:batch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Record Logs
+         * @description Record lines of the logs of an attempt's processes, all or none.
+         */
+        post: operations["recordLogs"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{run_id}/metrics": {
         parameters: {
             query?: never;
@@ -392,6 +515,70 @@ export interface paths {
          * @description Let a run that failed or was cancelled go on: its next attempt begins at the last checkpoint.
          */
         post: operations["retryRun"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run_id}/rollouts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Rollouts
+         * @description Groups of recorded rollouts, the newest iteration first, with those of their rollouts that match.
+         *
+         *     A page looks at 50,000 rollouts at most, or with `q` at 5,000 of them and 20 million characters: `next_cursor` goes
+         *     on from there, and only where it is null there is nothing left.
+         */
+        get: operations["listRollouts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run_id}/rollouts/{rollout_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Rollout
+         * @description One rollout with its tokens and where it was trained. One that was never recorded is a 404; one whose texts and
+         *     tokens are not kept any more comes without them.
+         */
+        get: operations["getRollout"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run_id}/rollouts:batch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Record Rollouts
+         * @description Record the books of iterations and the rollouts behind them, all or none.
+         */
+        post: operations["recordRollouts"];
         delete?: never;
         options?: never;
         head?: never;
@@ -478,6 +665,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{run_id}/steps/{step}/timeline": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Step Timeline
+         * @description Who did what when within a step.
+         */
+        get: operations["getStepTimeline"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{run_id}/steps/{step}/whatif": {
         parameters: {
             query?: never;
@@ -512,6 +719,46 @@ export interface paths {
          * @description Record steps with their schedules, all or none. Repeats are counted as duplicates; other content is a 409.
          */
         post: operations["recordSteps"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run_id}/system": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get System
+         * @description CPU, memory, GPUs and generation of the driver's machine over time, in columns.
+         */
+        get: operations["getSystem"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run_id}/timeline": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Timeline
+         * @description Who did what when in consecutive steps: at most 200 of them, and at most 100,000 spans.
+         */
+        get: operations["getTimeline"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -919,6 +1166,134 @@ export interface components {
             total: string;
         };
         /**
+         * CheckpointMessage
+         * @description A checkpoint that is whole, or one that has been removed since. A later message of the same step replaces it.
+         */
+        CheckpointMessage: {
+            /**
+             * At
+             * Format: date-time
+             * @description When it was committed, or removed.
+             */
+            at: string;
+            /**
+             * Directory
+             * @description On the machine that holds the run's directory.
+             */
+            directory: string;
+            /**
+             * Iteration
+             * @description Comes next, within the phase.
+             */
+            iteration: number;
+            /** Num Bytes */
+            num_bytes: number;
+            phase: components["schemas"]["Phase"];
+            /** Policy Version */
+            policy_version: number;
+            /**
+             * Removed
+             * @default false
+             */
+            removed: boolean;
+            /**
+             * Step
+             * @description Steps trained before it: a run that goes on from it trains this step next.
+             */
+            step: number;
+            /**
+             * Write S
+             * @description From the copy of the state to the commit; training goes on meanwhile.
+             */
+            write_s: number;
+        };
+        /**
+         * CheckpointNews
+         * @description Checkpoints of a run were committed or removed.
+         */
+        CheckpointNews: {
+            /** Attempt */
+            attempt: number;
+            /** Run */
+            run: string;
+            /**
+             * Step
+             * @description Of the last of them.
+             */
+            step: number;
+        };
+        /**
+         * CheckpointNewsEvent
+         * @description Checkpoints of a run were committed or removed: ask for them.
+         */
+        CheckpointNewsEvent: {
+            data: components["schemas"]["CheckpointNews"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "CheckpointNewsEvent";
+        };
+        /**
+         * CheckpointOut
+         * @description A checkpoint as its driver last told of it.
+         */
+        CheckpointOut: {
+            /**
+             * At
+             * Format: date-time
+             * @description When it was committed, or removed.
+             */
+            at: string;
+            /** Attempt */
+            attempt: number;
+            /**
+             * Directory
+             * @description On the machine that holds the run's directory.
+             */
+            directory: string;
+            /**
+             * Iteration
+             * @description Comes next, within the phase.
+             */
+            iteration: number;
+            /** Num Bytes */
+            num_bytes: number;
+            phase: components["schemas"]["Phase"];
+            /** Policy Version */
+            policy_version: number;
+            /**
+             * Removed
+             * @default false
+             */
+            removed: boolean;
+            /**
+             * Step
+             * @description Steps trained before it: a run that goes on from it trains this step next.
+             */
+            step: number;
+            /**
+             * Superseded
+             * @description Whether a later attempt went another way before this step: nothing that the run shows follows from it.
+             */
+            superseded: boolean;
+            /**
+             * Write S
+             * @description From the copy of the state to the commit; training goes on meanwhile.
+             */
+            write_s: number;
+        };
+        /**
+         * CheckpointPage
+         * @description Checkpoints, the highest step first.
+         */
+        CheckpointPage: {
+            /** Items */
+            items: components["schemas"]["CheckpointOut"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
+        /**
          * CheckpointSpec
          * @description Checkpoints hold all that a run goes on from: weights, optimizer, LR and data position, waiting rollouts.
          *
@@ -942,6 +1317,16 @@ export interface components {
              * @default 2
              */
             keep_last: number;
+        };
+        /**
+         * CheckpointsBatch
+         * @description Checkpoints of one attempt, taken all or none.
+         */
+        CheckpointsBatch: {
+            /** Attempt */
+            attempt: number;
+            /** Checkpoints */
+            checkpoints: components["schemas"]["CheckpointMessage"][];
         };
         /**
          * CloneRequest
@@ -1030,6 +1415,31 @@ export interface components {
             message: string;
         };
         /**
+         * EventNews
+         * @description A run has new events.
+         */
+        EventNews: {
+            /** Run */
+            run: string;
+            /**
+             * Up To
+             * @description Id of the newest.
+             */
+            up_to: number;
+        };
+        /**
+         * EventNewsEvent
+         * @description A run has new events: ask for them.
+         */
+        EventNewsEvent: {
+            data: components["schemas"]["EventNews"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "EventNewsEvent";
+        };
+        /**
          * EventsBatch
          * @description Events of one attempt, taken all or none.
          */
@@ -1087,6 +1497,28 @@ export interface components {
          * @enum {string}
          */
         ExportFormat: "csv" | "jsonl" | "parquet";
+        /**
+         * FateMessage
+         * @description What became of a rollout that an earlier iteration generated and carried on.
+         */
+        FateMessage: {
+            /**
+             * Age
+             * @description Iterations that it has waited so far.
+             * @default 0
+             */
+            age: number;
+            fate: components["schemas"]["RolloutFate"];
+            /** Reason */
+            reason?: string | null;
+            /** Rollout Id */
+            rollout_id: string;
+            /**
+             * Step
+             * @description The step that trained it.
+             */
+            step?: number | null;
+        };
         /**
          * FieldProblem
          * @description What is wrong with one part of the request.
@@ -1188,6 +1620,27 @@ export interface components {
             utilization_frac: number;
         };
         /**
+         * GroupMessage
+         * @description The rollouts of one prompt.
+         */
+        GroupMessage: {
+            /**
+             * Answer
+             * @description The right one, where the data has one.
+             */
+            answer?: string | null;
+            /** Group Id */
+            group_id: string;
+            /** Num Prompt Tokens */
+            num_prompt_tokens: number;
+            /** Prompt */
+            prompt: string;
+            /** Rollouts */
+            rollouts: components["schemas"]["RolloutMessage"][];
+            /** Task */
+            task: string;
+        };
+        /**
          * Health
          * @description The server answers.
          */
@@ -1285,6 +1738,186 @@ export interface components {
             /** Duplicates */
             duplicates: number;
         };
+        /**
+         * IterationBooks
+         * @description The books of one iteration: carried in + generated = trained + filtered + dropped + carried out.
+         */
+        IterationBooks: {
+            /** Attempt */
+            attempt: number;
+            /** Dropped */
+            dropped: {
+                [key: string]: number;
+            };
+            /**
+             * Ended At
+             * Format: date-time
+             */
+            ended_at: string;
+            /**
+             * Filtered
+             * @description Rollouts by reason.
+             */
+            filtered: {
+                [key: string]: number;
+            };
+            /**
+             * First Step
+             * @description None: it trained no step.
+             */
+            first_step: number | null;
+            /** Iteration */
+            iteration: number;
+            /** Num Carried In */
+            num_carried_in: number;
+            /** Num Carried Out */
+            num_carried_out: number;
+            /** Num Generated */
+            num_generated: number;
+            /**
+             * Num Groups
+             * @description Generated in this iteration.
+             */
+            num_groups: number;
+            /**
+             * Num Recorded Groups
+             * @description Those among them whose rollouts are recorded one by one.
+             */
+            num_recorded_groups: number;
+            /** Num Recorded Rollouts */
+            num_recorded_rollouts: number;
+            /**
+             * Num Refills
+             * @description How often it generated again because no group had survived.
+             */
+            num_refills: number;
+            /** Num Steps */
+            num_steps: number;
+            /** Num Trained */
+            num_trained: number;
+            /**
+             * Pruned At
+             * @description Since when the texts and tokens of its rollouts are not kept any more.
+             */
+            pruned_at: string | null;
+            /**
+             * Started At
+             * Format: date-time
+             */
+            started_at: string;
+        };
+        /**
+         * IterationMessage
+         * @description One round of generate and train: the books of its rollouts, and those that are recorded.
+         *
+         *     The books balance: carried in + generated = trained + filtered + dropped + carried out.
+         */
+        IterationMessage: {
+            /**
+             * Dropped
+             * @description Rollouts by reason, e.g. `remainder`.
+             */
+            dropped: {
+                [key: string]: number;
+            };
+            /**
+             * Ended At
+             * Format: date-time
+             */
+            ended_at: string;
+            /**
+             * Filtered
+             * @description Rollouts by reason, e.g. `zero_variance`.
+             */
+            filtered: {
+                [key: string]: number;
+            };
+            /**
+             * First Step
+             * @description None: it trained no step.
+             */
+            first_step: number | null;
+            /** Groups */
+            groups: components["schemas"]["GroupMessage"][];
+            /** Iteration */
+            iteration: number;
+            /** Num Carried In */
+            num_carried_in: number;
+            /** Num Carried Out */
+            num_carried_out: number;
+            /** Num Generated */
+            num_generated: number;
+            /**
+             * Num Groups
+             * @description Generated in this iteration; at most so many are recorded.
+             */
+            num_groups: number;
+            /**
+             * Num Refills
+             * @description How often it generated again because no group had survived.
+             */
+            num_refills: number;
+            /** Num Steps */
+            num_steps: number;
+            /** Num Trained */
+            num_trained: number;
+            /**
+             * Started At
+             * Format: date-time
+             */
+            started_at: string;
+            /**
+             * Waited
+             * @description Recorded rollouts of earlier iterations that this one took up.
+             * @default []
+             */
+            waited: components["schemas"]["FateMessage"][];
+        };
+        /**
+         * IterationNews
+         * @description Iterations of a run were recorded, with their rollouts.
+         */
+        IterationNews: {
+            /** Attempt */
+            attempt: number;
+            /**
+             * Iteration
+             * @description The last of them.
+             */
+            iteration: number;
+            /** Run */
+            run: string;
+        };
+        /**
+         * IterationNewsEvent
+         * @description Iterations of a run were recorded: ask for them.
+         */
+        IterationNewsEvent: {
+            data: components["schemas"]["IterationNews"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "IterationNewsEvent";
+        };
+        /**
+         * IterationPage
+         * @description Iterations in ascending order.
+         */
+        IterationPage: {
+            /** Items */
+            items: components["schemas"]["IterationBooks"][];
+            /**
+             * Next From
+             * @description The `from` of the next page; null on the last one.
+             */
+            next_from: number | null;
+            /**
+             * Total
+             * @description Iterations of the run in the current view, whatever the page.
+             */
+            total: number;
+        };
         JsonValue: unknown;
         /**
          * KlEstimator
@@ -1294,25 +1927,28 @@ export interface components {
         KlEstimator: "k1" | "k2" | "k3";
         /**
          * LastStep
-         * @description The newest step of a run, for lists. A value that was not measured is null.
+         * @description The newest step of a run, for lists. A value that was not measured, or that its writer does not know, is null.
          */
         LastStep: {
             /** Global Batch Size */
             global_batch_size: number;
             /** Idle Bound Frac */
-            idle_bound_frac: number;
+            idle_bound_frac: number | null;
             /** Loss */
             loss: number | ("NaN" | "Infinity" | "-Infinity") | null;
-            /** Loss Aggregation */
-            loss_aggregation: string;
+            /**
+             * Loss Aggregation
+             * @description Null: recorded without a schedule.
+             */
+            loss_aggregation: string | null;
             /** Measured Idle Frac */
-            measured_idle_frac: number;
+            measured_idle_frac: number | null;
             /** Num Prompts */
-            num_prompts: number;
+            num_prompts: number | null;
             /** Num Tokens */
-            num_tokens: number;
+            num_tokens: number | null;
             /** Predicted Idle Frac */
-            predicted_idle_frac: number;
+            predicted_idle_frac: number | null;
             /**
              * Reward
              * @description The newest that was measured: only the first step of an iteration has one.
@@ -1327,6 +1963,103 @@ export interface components {
             step_s: number;
             /** Tokens Per S */
             tokens_per_s: number | ("NaN" | "Infinity" | "-Infinity") | null;
+        };
+        /**
+         * LaterFate
+         * @description What a later iteration made of a rollout that was carried on.
+         */
+        LaterFate: {
+            /**
+             * Age
+             * @description Iterations that it had waited.
+             */
+            age: number;
+            fate: components["schemas"]["RolloutFate"];
+            /** Iteration */
+            iteration: number;
+            /** Reason */
+            reason: string | null;
+            /**
+             * Step
+             * @description The step that trained it.
+             */
+            step: number | null;
+        };
+        /**
+         * Ledger
+         * @description The books of a run, or of a range of it, in the current view: superseded attempts are left out.
+         */
+        Ledger: {
+            /** Balanced */
+            balanced: boolean;
+            /**
+             * Flows
+             * @description By ascending iteration; several iterations together where there are many.
+             */
+            flows: components["schemas"]["LedgerEntry"][];
+            /** Num Problems */
+            num_problems: number;
+            /**
+             * Problems
+             * @description At most 100 of them.
+             */
+            problems: components["schemas"]["LedgerProblem"][];
+            /** @description Null: no iteration is recorded in the range. */
+            total: components["schemas"]["LedgerEntry"] | null;
+        };
+        /**
+         * LedgerEntry
+         * @description Rollouts of consecutive iterations by what became of them.
+         *
+         *     It balances where carried in + generated = trained + filtered + dropped + carried out.
+         */
+        LedgerEntry: {
+            /** Dropped */
+            dropped: {
+                [key: string]: number;
+            };
+            /**
+             * Filtered
+             * @description Rollouts by reason.
+             */
+            filtered: {
+                [key: string]: number;
+            };
+            /** First Iteration */
+            first_iteration: number;
+            /**
+             * First Step
+             * @description The first that these iterations trained; null: none.
+             */
+            first_step: number | null;
+            /** Last Iteration */
+            last_iteration: number;
+            /**
+             * Num Carried In
+             * @description By the first of them.
+             */
+            num_carried_in: number;
+            /**
+             * Num Carried Out
+             * @description By the last of them.
+             */
+            num_carried_out: number;
+            /** Num Generated */
+            num_generated: number;
+            /** Num Iterations */
+            num_iterations: number;
+            /** Num Trained */
+            num_trained: number;
+        };
+        /**
+         * LedgerProblem
+         * @description Where the books do not balance.
+         */
+        LedgerProblem: {
+            /** Detail */
+            detail: string;
+            /** Iteration */
+            iteration: number;
         };
         /**
          * LimitsSpec
@@ -1363,7 +2096,124 @@ export interface components {
             type: "list";
         };
         /** @description One event of the live stream, told apart by its name. */
-        LiveEvent: components["schemas"]["RunEvent"] | components["schemas"]["StepsEvent"] | components["schemas"]["ResyncEvent"];
+        LiveEvent: components["schemas"]["RunEvent"] | components["schemas"]["StepsEvent"] | components["schemas"]["ResyncEvent"] | components["schemas"]["EventNewsEvent"] | components["schemas"]["LogNewsEvent"] | components["schemas"]["IterationNewsEvent"] | components["schemas"]["CheckpointNewsEvent"];
+        /**
+         * LogLevel
+         * @description How much a line matters.
+         * @enum {string}
+         */
+        LogLevel: "debug" | "info" | "warning" | "error";
+        /**
+         * LogLine
+         * @description One line, or one traceback, of one process.
+         */
+        LogLine: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            level: components["schemas"]["LogLevel"];
+            /**
+             * Number
+             * @description Counts from 0 within the source and attempt.
+             */
+            number: number;
+            /**
+             * Source
+             * @description Who wrote it: `driver`, `rank 0`, `engine 1`.
+             */
+            source: string;
+            /** Text */
+            text: string;
+        };
+        /**
+         * LogLineOut
+         * @description One line, or one traceback, of one process.
+         */
+        LogLineOut: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Attempt */
+            attempt: number;
+            /**
+             * Id
+             * @description Grows with arrival, over all attempts.
+             */
+            id: number;
+            level: components["schemas"]["LogLevel"];
+            /**
+             * Number
+             * @description Counts from 0 within the source and attempt: a gap is a line that has not come.
+             */
+            number: number;
+            /**
+             * Source
+             * @description Who wrote it: `driver`, `rank 0`, `engine 1`.
+             */
+            source: string;
+            /** Text */
+            text: string;
+        };
+        /**
+         * LogNews
+         * @description Processes of a run wrote lines.
+         */
+        LogNews: {
+            /** Num Lines */
+            num_lines: number;
+            /** Run */
+            run: string;
+            /**
+             * Up To
+             * @description Id of the newest.
+             */
+            up_to: number;
+        };
+        /**
+         * LogNewsEvent
+         * @description Processes of a run wrote lines: ask for them.
+         */
+        LogNewsEvent: {
+            data: components["schemas"]["LogNews"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "LogNewsEvent";
+        };
+        /**
+         * LogPage
+         * @description Lines in the order of their arrival.
+         */
+        LogPage: {
+            /**
+             * Has Newer
+             * @description Whether there may be newer lines that match already.
+             */
+            has_newer: boolean;
+            /** Items */
+            items: components["schemas"]["LogLineOut"][];
+            /**
+             * Next After
+             * @description The `after` of the page with newer lines, whether or not there are any yet.
+             */
+            next_after: number;
+            /**
+             * Next Before
+             * @description The `before` of the page with older lines; null: there are none. One page looks at so many lines only: it may be
+             *     empty and yet not be the last.
+             */
+            next_before: number | null;
+            /**
+             * Sources
+             * @description Everybody who wrote any line, by name.
+             */
+            sources: string[];
+        };
         /**
          * LoginLink
          * @description A link that logs one browser in, once.
@@ -1401,6 +2251,16 @@ export interface components {
              * @enum {string}
              */
             type: "lognormal";
+        };
+        /**
+         * LogsBatch
+         * @description Lines of one attempt, taken all or none. Lines that are there already are counted as duplicates.
+         */
+        LogsBatch: {
+            /** Attempt */
+            attempt: number;
+            /** Lines */
+            lines: components["schemas"]["LogLine"][];
         };
         /**
          * LossAggregation
@@ -2049,6 +2909,29 @@ export interface components {
             weight: number;
         };
         /**
+         * RecordedPart
+         * @description How much of a run's rollouts is recorded, in the current view.
+         */
+        RecordedPart: {
+            /**
+             * Num Groups
+             * @description Generated.
+             */
+            num_groups: number;
+            /**
+             * Num Iterations
+             * @description 0: the run told of no iteration yet, or never does.
+             */
+            num_iterations: number;
+            /**
+             * Num Pruned Iterations
+             * @description Those whose texts and tokens are not kept any more.
+             */
+            num_pruned_iterations: number;
+            /** Num Recorded Groups */
+            num_recorded_groups: number;
+        };
+        /**
          * RecordingSpec
          * @description What the dashboard can show of rollouts. The books of an iteration count all of them, recorded or not.
          */
@@ -2120,6 +3003,317 @@ export interface components {
             type: "reward";
         };
         /**
+         * RewardSummary
+         * @description The rewards of a group.
+         */
+        RewardSummary: {
+            /** High */
+            high: number | null;
+            /** Low */
+            low: number | null;
+            /** Mean */
+            mean: number | null;
+            /**
+             * Rewards
+             * @description Of each recorded rollout; null: unscorable.
+             */
+            rewards: (number | null)[];
+            /**
+             * Std
+             * @description Over the group, not an estimate of a population's.
+             */
+            std: number | null;
+        };
+        /**
+         * RolloutDetail
+         * @description Everything that is known of one rollout.
+         */
+        RolloutDetail: {
+            /** Advantage */
+            advantage: number | null;
+            /** Age */
+            age: number;
+            /** Answer */
+            answer: string | null;
+            /** Attempt */
+            attempt: number;
+            /**
+             * Beginning
+             * @description Of the response; null: not kept any more.
+             */
+            beginning: string | null;
+            /** @description In the iteration that generated it. */
+            fate: components["schemas"]["RolloutFate"];
+            /** First Policy Version */
+            first_policy_version: number;
+            /** Group Id */
+            group_id: string;
+            /** Iteration */
+            iteration: number;
+            /**
+             * Kept
+             * @description Whether texts and tokens are still there.
+             */
+            kept: boolean;
+            /** Last Policy Version */
+            last_policy_version: number;
+            /** @description What the newest iteration that took it up made of it; null unless it was carried on and taken up. */
+            later: components["schemas"]["LaterFate"] | null;
+            /**
+             * Log Probs
+             * @description Of the engine, for each piece; empty: not recorded.
+             */
+            log_probs: number[];
+            /** Num Prompt Tokens */
+            num_prompt_tokens: number;
+            /** Num Tokens */
+            num_tokens: number;
+            /**
+             * Pieces
+             * @description Text of each recorded token, from the first on.
+             */
+            pieces: string[];
+            /** @description Null: no step trained it, or that step is not recorded. */
+            place: components["schemas"]["RolloutPlace"] | null;
+            /** Prompt */
+            prompt: string | null;
+            /** Pruned At */
+            pruned_at: string | null;
+            /** Reason */
+            reason: string | null;
+            /**
+             * Reward
+             * @description Null: unscorable.
+             */
+            reward: number | null;
+            /** Rollout Id */
+            rollout_id: string;
+            /** Run Id */
+            run_id: string;
+            /**
+             * Sibling Ids
+             * @description The recorded rollouts of its group, itself included.
+             */
+            sibling_ids: string[];
+            /**
+             * Step
+             * @description The step that trained it, in that iteration.
+             */
+            step: number | null;
+            /**
+             * Superseded
+             * @description Whether a later attempt ran this iteration again.
+             */
+            superseded: boolean;
+            /** Task */
+            task: string;
+            /** Text */
+            text: string | null;
+            /** Trainer Log Probs */
+            trainer_log_probs: number[];
+            /** Truncated */
+            truncated: boolean;
+        };
+        /**
+         * RolloutFate
+         * @description What became of a rollout. Each has exactly one place in the books.
+         * @enum {string}
+         */
+        RolloutFate: "trained" | "filtered" | "dropped" | "carried";
+        /**
+         * RolloutGroup
+         * @description The rollouts of one prompt.
+         */
+        RolloutGroup: {
+            /**
+             * Answer
+             * @description The right one; null: unknown, or not kept any more.
+             */
+            answer: string | null;
+            /** Attempt */
+            attempt: number;
+            /** Group Id */
+            group_id: string;
+            /** Iteration */
+            iteration: number;
+            /**
+             * Kept
+             * @description Whether texts are still there. Retention takes them away first.
+             */
+            kept: boolean;
+            /**
+             * Num Matching
+             * @description Rollouts that match the filter.
+             */
+            num_matching: number;
+            /** Num Prompt Tokens */
+            num_prompt_tokens: number;
+            /**
+             * Prompt
+             * @description Its beginning; null: not kept any more.
+             */
+            prompt: string | null;
+            /** @description Of all its recorded rollouts, whatever the filter. */
+            rewards: components["schemas"]["RewardSummary"];
+            /**
+             * Rollouts
+             * @description Those that match, at most 256.
+             */
+            rollouts: components["schemas"]["RolloutHead"][];
+            /** Task */
+            task: string;
+        };
+        /**
+         * RolloutHead
+         * @description A rollout without its tokens.
+         */
+        RolloutHead: {
+            /** Advantage */
+            advantage: number | null;
+            /** Age */
+            age: number;
+            /**
+             * Beginning
+             * @description Of the response; null: not kept any more.
+             */
+            beginning: string | null;
+            /** @description In the iteration that generated it. */
+            fate: components["schemas"]["RolloutFate"];
+            /** First Policy Version */
+            first_policy_version: number;
+            /** Last Policy Version */
+            last_policy_version: number;
+            /** @description What the newest iteration that took it up made of it; null unless it was carried on and taken up. */
+            later: components["schemas"]["LaterFate"] | null;
+            /** Num Tokens */
+            num_tokens: number;
+            /** Reason */
+            reason: string | null;
+            /**
+             * Reward
+             * @description Null: unscorable.
+             */
+            reward: number | null;
+            /** Rollout Id */
+            rollout_id: string;
+            /**
+             * Step
+             * @description The step that trained it, in that iteration.
+             */
+            step: number | null;
+            /** Truncated */
+            truncated: boolean;
+        };
+        /**
+         * RolloutMessage
+         * @description One response to a prompt, judged.
+         */
+        RolloutMessage: {
+            /**
+             * Advantage
+             * @description None: it was not trained.
+             */
+            advantage: number | null;
+            /**
+             * Age
+             * @description Iterations that it has waited so far.
+             * @default 0
+             */
+            age: number;
+            fate: components["schemas"]["RolloutFate"];
+            /**
+             * First Policy Version
+             * @description Of its first token.
+             */
+            first_policy_version: number;
+            /**
+             * Last Policy Version
+             * @description Of its last token.
+             */
+            last_policy_version: number;
+            /**
+             * Log Probs
+             * @description Of the engine, for each piece.
+             * @default []
+             */
+            log_probs: number[];
+            /**
+             * Num Tokens
+             * @description Of the response, the end of sequence included.
+             */
+            num_tokens: number;
+            /**
+             * Pieces
+             * @description Text of each token, from the first on; empty where the tokens are not recorded.
+             * @default []
+             */
+            pieces: string[];
+            /** Reason */
+            reason?: string | null;
+            /**
+             * Reward
+             * @description None: unscorable, because the verifier failed.
+             */
+            reward: number | null;
+            /** Rollout Id */
+            rollout_id: string;
+            /**
+             * Step
+             * @description The step that trained it.
+             */
+            step?: number | null;
+            /**
+             * Text
+             * @description The response, cut at so many characters.
+             */
+            text: string;
+            /**
+             * Trainer Log Probs
+             * @description Of the trainer before the step, for each piece; empty where nobody computed them.
+             * @default []
+             */
+            trainer_log_probs: number[];
+            /**
+             * Truncated
+             * @description It ended by length.
+             */
+            truncated: boolean;
+        };
+        /**
+         * RolloutPage
+         * @description Groups with rollouts that match, the newest iteration first.
+         */
+        RolloutPage: {
+            /** Items */
+            items: components["schemas"]["RolloutGroup"][];
+            /**
+             * Next Cursor
+             * @description Null on the last page. One page looks at so much only: it may be empty and yet not be the last.
+             */
+            next_cursor: string | null;
+            recorded: components["schemas"]["RecordedPart"];
+            /**
+             * Searched From
+             * @description The oldest iteration that this page looked at; null: none.
+             */
+            searched_from: number | null;
+        };
+        /**
+         * RolloutPlace
+         * @description The step that trained a rollout, and where in it.
+         */
+        RolloutPlace: {
+            /** Attempt */
+            attempt: number;
+            /**
+             * Samples
+             * @description Empty: the step's schedule is not kept any more.
+             */
+            samples: components["schemas"]["SamplePlace"][];
+            /** Step */
+            step: number;
+        };
+        /**
          * RolloutSpec
          * @description How prompts become rollouts.
          */
@@ -2155,6 +3349,16 @@ export interface components {
              * @default 1
              */
             temperature: number;
+        };
+        /**
+         * RolloutsBatch
+         * @description Iterations of one attempt, taken all or none.
+         */
+        RolloutsBatch: {
+            /** Attempt */
+            attempt: number;
+            /** Iterations */
+            iterations: components["schemas"]["IterationMessage"][];
         };
         /**
          * Run
@@ -2656,6 +3860,32 @@ export interface components {
             weight: string[];
         };
         /**
+         * SamplePlace
+         * @description Where a sample of a rollout ran.
+         */
+        SamplePlace: {
+            /** Dp Rank */
+            dp_rank: number;
+            /**
+             * Index
+             * @description Within the step.
+             */
+            index: number;
+            /** Micro Batch */
+            micro_batch: number;
+            /** Num Loss Tokens */
+            num_loss_tokens: number;
+            /** Num Tokens */
+            num_tokens: number;
+            /** Sample Id */
+            sample_id: string;
+            /**
+             * Weight
+             * @description Its exact share of the step's loss.
+             */
+            weight: string;
+        };
+        /**
          * ScheduleMessage
          * @description Which sample ran on which data-parallel rank in which micro-batch, and what that cost.
          */
@@ -2889,8 +4119,14 @@ export interface components {
              * @description Of a request's body, unpacked; it may be sent with gzip.
              */
             max_body_bytes: number;
+            /** Max Checkpoints Per Batch */
+            max_checkpoints_per_batch: number;
             /** Max Events Per Batch */
             max_events_per_batch: number;
+            /** Max Iterations Per Batch */
+            max_iterations_per_batch: number;
+            /** Max Log Lines Per Batch */
+            max_log_lines_per_batch: number;
             /**
              * Max Plan Lengths
              * @description Lengths listed in one plan.
@@ -2917,7 +4153,7 @@ export interface components {
             max_queued_writes: number;
             /**
              * Max Recording Batches
-             * @description Batches of steps or events at once; more are answered with 429 and Retry-After.
+             * @description Batches of records at once; more are answered with 429 and Retry-After.
              */
             max_recording_batches: number;
             /** Max Steps Per Batch */
@@ -3010,21 +4246,21 @@ export interface components {
              * Idle Bound Frac
              * @description No schedule of these samples on this layout can be predicted to wait less.
              */
-            idle_bound_frac: number;
+            idle_bound_frac?: number | null;
             /**
              * Iteration
              * @description Counts from 0 within its phase.
              */
-            iteration: number;
+            iteration?: number | null;
             /** Lr */
-            lr: number;
+            lr?: number | null;
             /** Lr Position After */
-            lr_position_after: number;
+            lr_position_after?: number | null;
             /** Lr Position Before */
-            lr_position_before: number;
-            lr_unit: components["schemas"]["LrUnit"];
+            lr_position_before?: number | null;
+            lr_unit?: components["schemas"]["LrUnit"] | null;
             /** Measured Idle Frac */
-            measured_idle_frac: number;
+            measured_idle_frac?: number | null;
             /** Metrics */
             metrics: {
                 [key: string]: components["schemas"]["MetricMessage"];
@@ -3034,67 +4270,66 @@ export interface components {
              * @description Rollouts that waited for this iteration.
              *
              *     What comes in (carried in, generated) goes out: filtered, dropped, carried out or trained.
-             * @default 0
              */
-            num_carried_in: number;
+            num_carried_in?: number | null;
             /**
              * Num Carried Out
              * @description Rollouts that wait for the next iteration.
-             * @default 0
              */
-            num_carried_out: number;
+            num_carried_out?: number | null;
             /** Num Dropped */
-            num_dropped: number;
+            num_dropped?: number | null;
             /**
              * Num Dummies
              * @description Over all ranks.
              */
-            num_dummies: number;
+            num_dummies?: number | null;
             /** Num Filtered */
-            num_filtered: number;
+            num_filtered?: number | null;
             /**
              * Num Generated
              * @description Rollouts generated for this step's iteration; 0 but at its first step, as are the next four.
              */
-            num_generated: number;
+            num_generated?: number | null;
             /** Num Loss Tokens */
-            num_loss_tokens: number;
+            num_loss_tokens?: number | null;
             /**
              * Num Microbatches
              * @description Micro-batches of each rank, dummies included.
              */
-            num_microbatches: number;
+            num_microbatches?: number | null;
             /** Num Over Cap */
-            num_over_cap: number;
+            num_over_cap?: number | null;
             /** Num Prompts */
-            num_prompts: number;
+            num_prompts?: number | null;
             /** Num Rollouts */
-            num_rollouts: number;
+            num_rollouts?: number | null;
             /** Num Tokens */
-            num_tokens: number;
+            num_tokens?: number | null;
             /**
              * Padding Frac
              * @description Share of computed token positions that hold no token.
              */
-            padding_frac: number;
-            phase: components["schemas"]["Phase"];
+            padding_frac?: number | null;
+            phase?: components["schemas"]["Phase"] | null;
             /**
              * Policy Version
              * @description Number of weight updates before this step.
              */
-            policy_version: number;
+            policy_version?: number | null;
             /**
              * Predicted Idle Frac
              * @description Share of the ranks' time, until the last one is done, in which they wait; by predicted cost.
              */
-            predicted_idle_frac: number;
-            schedule: components["schemas"]["ScheduleMessage"];
+            predicted_idle_frac?: number | null;
+            /** @description None: the writer does not know it; Swell's own driver always does. */
+            schedule?: components["schemas"]["ScheduleMessage"] | null;
             /**
              * Started At
              * Format: date-time
              */
             started_at: string;
-            status: components["schemas"]["StepStatus"];
+            status?: components["schemas"]["StepStatus"] | null;
             /** Step */
             step: number;
             /** @description Who did what when; None: nobody measured it. */
@@ -3141,21 +4376,21 @@ export interface components {
              * Idle Bound Frac
              * @description No schedule of these samples on this layout can be predicted to wait less.
              */
-            idle_bound_frac: number;
+            idle_bound_frac?: number | null;
             /**
              * Iteration
              * @description Counts from 0 within its phase.
              */
-            iteration: number;
+            iteration?: number | null;
             /** Lr */
-            lr: number;
+            lr?: number | null;
             /** Lr Position After */
-            lr_position_after: number;
+            lr_position_after?: number | null;
             /** Lr Position Before */
-            lr_position_before: number;
-            lr_unit: components["schemas"]["LrUnit"];
+            lr_position_before?: number | null;
+            lr_unit?: components["schemas"]["LrUnit"] | null;
             /** Measured Idle Frac */
-            measured_idle_frac: number;
+            measured_idle_frac?: number | null;
             /** Metrics */
             metrics: {
                 [key: string]: components["schemas"]["MetricMessage"];
@@ -3165,60 +4400,58 @@ export interface components {
              * @description Rollouts that waited for this iteration.
              *
              *     What comes in (carried in, generated) goes out: filtered, dropped, carried out or trained.
-             * @default 0
              */
-            num_carried_in: number;
+            num_carried_in?: number | null;
             /**
              * Num Carried Out
              * @description Rollouts that wait for the next iteration.
-             * @default 0
              */
-            num_carried_out: number;
+            num_carried_out?: number | null;
             /** Num Dropped */
-            num_dropped: number;
+            num_dropped?: number | null;
             /**
              * Num Dummies
              * @description Over all ranks.
              */
-            num_dummies: number;
+            num_dummies?: number | null;
             /** Num Filtered */
-            num_filtered: number;
+            num_filtered?: number | null;
             /**
              * Num Generated
              * @description Rollouts generated for this step's iteration; 0 but at its first step, as are the next four.
              */
-            num_generated: number;
+            num_generated?: number | null;
             /** Num Loss Tokens */
-            num_loss_tokens: number;
+            num_loss_tokens?: number | null;
             /**
              * Num Microbatches
              * @description Micro-batches of each rank, dummies included.
              */
-            num_microbatches: number;
+            num_microbatches?: number | null;
             /** Num Over Cap */
-            num_over_cap: number;
+            num_over_cap?: number | null;
             /** Num Prompts */
-            num_prompts: number;
+            num_prompts?: number | null;
             /** Num Rollouts */
-            num_rollouts: number;
+            num_rollouts?: number | null;
             /** Num Tokens */
-            num_tokens: number;
+            num_tokens?: number | null;
             /**
              * Padding Frac
              * @description Share of computed token positions that hold no token.
              */
-            padding_frac: number;
-            phase: components["schemas"]["Phase"];
+            padding_frac?: number | null;
+            phase?: components["schemas"]["Phase"] | null;
             /**
              * Policy Version
              * @description Number of weight updates before this step.
              */
-            policy_version: number;
+            policy_version?: number | null;
             /**
              * Predicted Idle Frac
              * @description Share of the ranks' time, until the last one is done, in which they wait; by predicted cost.
              */
-            predicted_idle_frac: number;
+            predicted_idle_frac?: number | null;
             /**
              * Samples Total
              * @description Samples trained up to and including this step: the running sum of global_batch_size.
@@ -3229,7 +4462,7 @@ export interface components {
              * Format: date-time
              */
             started_at: string;
-            status: components["schemas"]["StepStatus"];
+            status?: components["schemas"]["StepStatus"] | null;
             /** Step */
             step: number;
             /**
@@ -3239,9 +4472,9 @@ export interface components {
             superseded: boolean;
             /**
              * Tokens Total
-             * @description Tokens trained up to and including this step.
+             * @description Tokens trained up to and including this step; null when a step up to here does not tell its own.
              */
-            tokens_total: number;
+            tokens_total: number | null;
         };
         /**
          * StepScheduleOut
@@ -3267,6 +4500,33 @@ export interface components {
          * @enum {string}
          */
         StepStatus: "trained" | "skipped:no_signal" | "skipped:non_finite";
+        /**
+         * StepTimeline
+         * @description Who did what when within a step.
+         */
+        StepTimeline: {
+            /** Attempt */
+            attempt: number;
+            /**
+             * Ended At
+             * Format: date-time
+             */
+            ended_at: string;
+            /** Iteration */
+            iteration: number | null;
+            phase: components["schemas"]["Phase"] | null;
+            /**
+             * Started At
+             * Format: date-time
+             */
+            started_at: string;
+            /** Step */
+            step: number;
+            /** Superseded */
+            superseded: boolean;
+            /** @description Spans count from `started_at`. Null: nobody measured it, or it is not kept any more. */
+            timeline: components["schemas"]["TimelineColumns"] | null;
+        };
         /**
          * StepsBatch
          * @description Steps of one attempt, taken all or none.
@@ -3313,8 +4573,61 @@ export interface components {
             step: number[];
             /** Time */
             time: number[];
-            /** Tokens */
-            tokens: number[];
+            /**
+             * Tokens
+             * @description Null: not every step up to there tells its tokens.
+             */
+            tokens: (number | null)[];
+        };
+        /**
+         * SystemFigure
+         * @description What is measured.
+         * @enum {string}
+         */
+        SystemFigure: "cpu_frac" | "memory_bytes" | "generated_tokens_per_s" | "process_cpu_cores" | "process_memory_bytes" | "gpu_utilization_frac" | "gpu_memory_bytes";
+        /**
+         * SystemHistory
+         * @description How busy the machine was, over all attempts of the run.
+         */
+        SystemHistory: {
+            /**
+             * At
+             * @description When the bucket's first sample was taken, in seconds since 1970-01-01 UTC.
+             */
+            at: number[];
+            /**
+             * First At
+             * @description Of all samples of the run, whatever the range.
+             */
+            first_at: string | null;
+            /**
+             * Gpu Memory Total Bytes
+             * @description By `gpu 0`.
+             */
+            gpu_memory_total_bytes: {
+                [key: string]: number;
+            };
+            /** Last At */
+            last_at: string | null;
+            /** Memory Total Bytes */
+            memory_total_bytes: number | null;
+            /**
+             * Num Cpus
+             * @description By the newest sample in the range, as are the next two; null without any.
+             */
+            num_cpus: number | null;
+            /**
+             * Sampled
+             * @description Whether a bucket stands for several samples.
+             */
+            sampled: boolean;
+            /** Series */
+            series: components["schemas"]["SystemSeries"][];
+            /**
+             * Total
+             * @description Samples in the range.
+             */
+            total: number;
         };
         /**
          * SystemSample
@@ -3354,6 +4667,25 @@ export interface components {
             processes: components["schemas"]["ProcessSample"][];
         };
         /**
+         * SystemSeries
+         * @description One figure over time, in columns as long as `at`.
+         */
+        SystemSeries: {
+            figure: components["schemas"]["SystemFigure"];
+            /** Max */
+            max: (number | null)[];
+            /**
+             * Mean
+             * @description Over the bucket; null: not measured.
+             */
+            mean: (number | null)[];
+            /**
+             * Of
+             * @description The process, or `gpu 0`; null: the machine.
+             */
+            of: string | null;
+        };
+        /**
          * TimelineColumns
          * @description Spans of a step, in columns of equal length, by start. Spans of one actor do not overlap.
          */
@@ -3372,6 +4704,19 @@ export interface components {
              * @description Seconds since the step's `started_at`.
              */
             start_s: number[];
+        };
+        /**
+         * TimelinePart
+         * @description Timelines of consecutive steps, ascending.
+         */
+        TimelinePart: {
+            /** Items */
+            items: components["schemas"]["StepTimeline"][];
+            /**
+             * Next From
+             * @description Where to go on: the first step of the range that this answer has no room for; null: none.
+             */
+            next_from: number | null;
         };
         /**
          * TisSpec
@@ -4067,6 +5412,80 @@ export interface operations {
             };
         };
     };
+    listCheckpoints: {
+        parameters: {
+            query?: {
+                /** @description Only removed ones, or only those that are there. */
+                removed?: boolean | null;
+                /** @description Only of this attempt. */
+                attempt?: number | null;
+                /** @description The next_cursor of the page before. */
+                cursor?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CheckpointPage"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    recordCheckpoints: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CheckpointsBatch"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IngestAnswer"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     cloneRun: {
         parameters: {
             query?: never;
@@ -4244,6 +5663,159 @@ export interface operations {
             };
         };
     };
+    listIterations: {
+        parameters: {
+            query?: {
+                /** @description First of the page. */
+                from?: number;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IterationPage"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getLedger: {
+        parameters: {
+            query?: {
+                /** @description First step; its iteration is counted as a whole. */
+                from?: number | null;
+                /** @description End of the steps, itself not included. */
+                to?: number | null;
+                /** @description More iterations than this are put together. */
+                max_flows?: number;
+            };
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Ledger"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listLogs: {
+        parameters: {
+            query?: {
+                /** @description Who wrote it. */
+                source?: string | null;
+                /** @description At least. */
+                level?: components["schemas"]["LogLevel"];
+                /** @description Part of the text, whatever its case. */
+                q?: string | null;
+                /** @description Of this attempt; else of the one that the run shows. */
+                attempt?: number | null;
+                /** @description Lines with lower ids. */
+                before?: number | null;
+                /** @description Lines with higher ids. */
+                after?: number | null;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LogPage"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    recordLogs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LogsBatch"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IngestAnswer"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     listMetrics: {
         parameters: {
             query?: never;
@@ -4355,6 +5927,126 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Run"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listRollouts: {
+        parameters: {
+            query?: {
+                iteration?: number | null;
+                /** @description Trained by this step, whichever iteration they are of. */
+                step?: number | null;
+                task?: string | null;
+                reward_min?: number | null;
+                reward_max?: number | null;
+                /** @description In their own iteration, or in a later one that took them up. */
+                fate?: components["schemas"]["RolloutFate"] | null;
+                /** @description Why they were filtered or dropped. */
+                reason?: string | null;
+                /** @description Whether they ended by length. */
+                truncated?: boolean | null;
+                /** @description Part of prompt, answer or response, whatever its case. */
+                q?: string | null;
+                /** @description The next_cursor of the page before. */
+                cursor?: string | null;
+                /** @description Groups. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RolloutPage"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getRollout: {
+        parameters: {
+            query?: {
+                /** @description Of this attempt; else of the one that the run shows. */
+                attempt?: number | null;
+            };
+            header?: never;
+            path: {
+                run_id: string;
+                rollout_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RolloutDetail"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    recordRollouts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RolloutsBatch"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IngestAnswer"];
                 };
             };
             /** @description A problem (RFC 9457) */
@@ -4508,6 +6200,41 @@ export interface operations {
             };
         };
     };
+    getStepTimeline: {
+        parameters: {
+            query?: {
+                /** @description Of this attempt; else of the one that the run shows. */
+                attempt?: number | null;
+            };
+            header?: never;
+            path: {
+                run_id: string;
+                step: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StepTimeline"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     whatIf: {
         parameters: {
             query?: {
@@ -4569,6 +6296,80 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["IngestAnswer"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getSystem: {
+        parameters: {
+            query?: {
+                /** @description In seconds since 1970-01-01 UTC. */
+                from?: number | null;
+                /** @description As `from`, itself not included. */
+                to?: number | null;
+                /** @description With more samples than this they come as buckets. */
+                max_points?: number;
+            };
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SystemHistory"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getTimeline: {
+        parameters: {
+            query?: {
+                /** @description First step. */
+                from?: number;
+                /** @description End of the range, itself not included. */
+                to?: number;
+            };
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TimelinePart"];
                 };
             };
             /** @description A problem (RFC 9457) */

@@ -27,20 +27,30 @@ AttendToRow = Callable[[Tensor, Tensor, Tensor], Tensor]
 """Queries [R, N, D], keys and values [A, G, D] → [R, N, D]; made for one micro-batch."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Targets:
+    """What the output layer is asked: log p of these tokens, each where the token before it stands."""
+
+    token_ids: Tensor  # [n]: this rank's loss tokens
+    predicting_rows: Tensor  # [n]: places of the row whose next token they are
+    temperature: float
+    """What the logits are divided by before the softmax."""
+
+
 @dataclass(kw_only=True)
 class PackedRowParams(PackedSeqParams):  # type: ignore[misc]  # Megatron has no types
     """Megatron's PackedSeqParams, with what our attention and output layer need instead of its bounds."""
 
     attend: AttendToRow
     positions: Tensor  # [R]: each token's position within its sample
-    predicting_rows: Tensor  # [n]: places of the row whose next token is a loss token
+    targets: Targets
     rotation: Rotation | None = None
     """Set by the model, once for all its layers."""
 
 
-def packed_row_params(attend: AttendToRow, *, positions: Tensor, predicting_rows: Tensor) -> PackedRowParams:
-    """What one micro-batch passes through Megatron's layers."""
-    return PackedRowParams(qkv_format="thd", attend=attend, positions=positions, predicting_rows=predicting_rows)
+def packed_row_params(attend: AttendToRow, *, positions: Tensor, targets: Targets) -> PackedRowParams:
+    """What one micro-batch passes through Megatron's layers. positions: [R]."""
+    return PackedRowParams(qkv_format="thd", attend=attend, positions=positions, targets=targets)
 
 
 class PackedAttention(torch.nn.Module):

@@ -4,8 +4,7 @@
 then `loss_function` on its output. A micro-batch without samples is a dummy: without a pipeline it is skipped at no
 cost, with one it runs as a single token without loss, so that all stages go through the same number of micro-batches.
 
-Legend: N loss tokens of a micro-batch, n those whose logits are on this context-parallel rank, V vocabulary columns of
-this rank.
+Legend: N loss tokens of a micro-batch, n those whose log-probs this context-parallel rank computes.
 """
 
 from __future__ import annotations
@@ -26,7 +25,6 @@ from torch import Tensor
 from trainer.contracts.loss_spec import LossSpec
 from trainer.contracts.metric import Metric, Reduction, mean, merge_metrics
 from trainer.contracts.span import Span
-from trainer.log_probs import vocab_parallel_log_probs
 from trainer.losses.table import logit_temperature, token_loss
 from trainer.losses.token_batch import TokenBatch, TokenMetric, reduce_metrics, token_mean
 from trainer.micro_batch import MicroBatch, RankPlace, dummy_micro_batch, to_micro_batch
@@ -55,7 +53,6 @@ def forward_backward(
     micro_batches: Sequence[SampleArrays | None],
     *,
     loss: LossSpec,
-    vocab_size: int,
     step_global_batch_size: int,
     timer: MicroBatchTimer,
     device: torch.device,
@@ -74,12 +71,17 @@ def forward_backward(
     apply_loss = partial(
         loss_function,
         loss=loss,
-        vocab_size=vocab_size,
         step_global_batch_size=step_global_batch_size,
         num_microbatches=len(micro_batches),
     )
     kept = run_schedule(
-        model, micro_batches, apply=apply_loss, arrays=needed_arrays(loss), forward_only=False, device=device
+        model,
+        micro_batches,
+        apply=apply_loss,
+        arrays=needed_arrays(loss),
+        temperature=logit_temperature(loss),
+        forward_only=False,
+        device=device,
     )
     skipped = [samples is None and _skips_dummies(model) for samples in micro_batches]
     seconds = tuple(0.0 if skip else s for skip, s in zip(skipped, timer.micro_batch_s(), strict=True))
@@ -97,19 +99,21 @@ def run_schedule(
     *,
     apply: Callable[..., tuple[Tensor, Any]],
     arrays: Sequence[str],
+    temperature: float,
     forward_only: bool,
     device: torch.device,
 ) -> list[Any]:
     """Run the micro-batches through Megatron's pipeline schedule.
 
-    apply: from the logits [1, n, V] and the `micro_batch` to a loss and something to keep, on the last stage.
+    apply: from log-probs and entropies [2, n] and the `micro_batch` to a loss and something to keep, on the last stage.
     arrays: names of what it reads of rollouts.
+    temperature: what logits are divided by before the softmax.
 
     Returns what was kept of each micro-batch, an empty dictionary for a skipped dummy; on earlier stages nothing.
     """
     kept: list[Any] = get_forward_backward_func()(
         forward_step_func=partial(_forward_step, apply=apply, device=device),
-        data_iterator=_iterators(model, micro_batches, device, arrays=arrays),
+        data_iterator=_iterators(model, micro_batches, device, arrays=arrays, temperature=temperature),
         model=list(model),
         num_microbatches=len(micro_batches),
         # Stages tell each other the true shapes (variable_seq_lengths).
@@ -121,31 +125,23 @@ def run_schedule(
 
 
 def loss_function(
-    logits: Tensor,
+    of_rank: Tensor,
     *,
     micro_batch: MicroBatch,
     loss: LossSpec,
-    vocab_size: int,
     step_global_batch_size: int,
     num_microbatches: int,
 ) -> LossAndMetrics:
     """The micro-batch's share of the step's loss, as Megatron's schedule wants it, and its metrics.
 
-    logits: [1, n, V].
+    of_rank: [2, n], log-probs and entropies of this rank's loss tokens.
 
     Megatron divides the loss by num_microbatches and multiplies it by the context-parallel size in its schedule, and
     divides the gradient by data- and context-parallel size in its DDP: what is left of that is multiplied in before, so
     that nothing but 1/step_global_batch_size remains. Every context-parallel rank computes the whole loss, each with
     the gradient of its own tokens.
     """
-    of_rank = vocab_parallel_log_probs(
-        logits[0],
-        micro_batch.target_ids,
-        vocab_size=vocab_size,
-        temperature=logit_temperature(loss),
-        group=parallel_state.get_tensor_model_parallel_group(),
-    )
-    log_probs, entropy = micro_batch.of_all_ranks(torch.stack(of_rank))  # [N] each
+    log_probs, entropy = micro_batch.of_all_ranks(of_rank)  # [N] each
     result = token_loss(loss, _token_batch(micro_batch, log_probs, entropy))
     weighted = result.losses * micro_batch.loss_scales  # [N]
     cancelled_by_megatron = num_microbatches * parallel_state.get_data_parallel_world_size()
@@ -202,21 +198,31 @@ def _no_loss(output: Tensor) -> LossAndMetrics:
 
 
 def _iterators(
-    model: ModelChunks, micro_batches: Sequence[SampleArrays | None], device: torch.device, *, arrays: Sequence[str]
+    model: ModelChunks,
+    micro_batches: Sequence[SampleArrays | None],
+    device: torch.device,
+    *,
+    arrays: Sequence[str],
+    temperature: float,
 ) -> Any:
     """What Megatron draws micro-batches from: an iterator, or one for each chunk of an interleaved pipeline."""
-    on_device = _to_device(model, micro_batches, device, arrays=arrays)
+    on_device = _to_device(model, micro_batches, device, arrays=arrays, temperature=temperature)
     return on_device if len(model) == 1 else list(tee(on_device, len(model)))
 
 
 def _to_device(
-    model: ModelChunks, micro_batches: Sequence[SampleArrays | None], device: torch.device, *, arrays: Sequence[str]
+    model: ModelChunks,
+    micro_batches: Sequence[SampleArrays | None],
+    device: torch.device,
+    *,
+    arrays: Sequence[str],
+    temperature: float,
 ) -> Iterator[MicroBatch | None]:
     """Each micro-batch as tensors when its turn comes; None where there is nothing to run."""
     place, skips_dummies = _place(model), _skips_dummies(model)
     for samples in micro_batches:
         if samples is not None:
-            yield to_micro_batch(samples, device, place)
+            yield to_micro_batch(samples, device, place, temperature=temperature)
         elif skips_dummies:
             yield None
         else:

@@ -3,14 +3,13 @@
 `trainer/rank.py` calls it on every rank at once, for the policy before an iteration's first update and for the frozen
 reference. It goes through the same pipeline schedule as training, so it works under every layout that training does.
 
-Legend: N loss tokens of a micro-batch, n those whose logits are on this context-parallel rank, V vocabulary columns of
-this rank, T tokens of all micro-batches.
+Legend: N loss tokens of a micro-batch, n those whose log-probs this context-parallel rank computes, T tokens of all
+micro-batches.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 import torch
@@ -18,7 +17,6 @@ from megatron.core import parallel_state
 from torch import Tensor
 
 from trainer.forward_backward import run_schedule
-from trainer.log_probs import vocab_parallel_log_probs
 from trainer.micro_batch import MicroBatch
 from trainer.model import ModelChunks
 from trainer.shard import FloatArray, SampleArrays
@@ -29,7 +27,6 @@ def log_prob_pass(
     model: ModelChunks,
     micro_batches: Sequence[SampleArrays | None],
     *,
-    vocab_size: int,
     temperature: float,
     device: torch.device,
 ) -> FloatArray | None:
@@ -44,8 +41,9 @@ def log_prob_pass(
     kept = run_schedule(
         model,
         micro_batches,
-        apply=partial(_keep_log_probs, vocab_size=vocab_size, temperature=temperature),
+        apply=_keep_log_probs,
         arrays=(),
+        temperature=temperature,
         forward_only=True,
         device=device,
     )
@@ -59,19 +57,10 @@ def log_prob_pass(
     return np.concatenate(rows) if rows else np.empty(0, dtype=np.float32)
 
 
-def _keep_log_probs(
-    logits: Tensor, *, micro_batch: MicroBatch, vocab_size: int, temperature: float
-) -> tuple[Tensor, Tensor]:
-    """No loss, and the log-probs [N] of the micro-batch's loss tokens on the CPU. logits: [1, n, V]."""
-    of_rank, _ = vocab_parallel_log_probs(
-        logits[0],
-        micro_batch.target_ids,
-        vocab_size=vocab_size,
-        temperature=temperature,
-        group=parallel_state.get_tensor_model_parallel_group(),
-    )
-    (log_probs,) = micro_batch.of_all_ranks(of_rank[None])
-    return torch.zeros((), device=logits.device), log_probs.cpu()
+def _keep_log_probs(of_rank: Tensor, *, micro_batch: MicroBatch) -> tuple[Tensor, Tensor]:
+    """No loss, and the log-probs [N] of the micro-batch's loss tokens on the CPU. of_rank: [2, n]."""
+    (log_probs,) = micro_batch.of_all_ranks(of_rank[:1])
+    return torch.zeros((), device=of_rank.device), log_probs.cpu()
 
 
 def _spread(samples: SampleArrays, log_probs: Tensor) -> FloatArray:

@@ -18,7 +18,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from trainer.attention import PackedRowParams, packed_row_params
+from trainer.attention import PackedRowParams, Targets, packed_row_params
 from trainer.device import row_attention
 from trainer.packed_layout import Indices, PackedLayout, lay_out
 from trainer.shard import RolloutArrays, SampleArrays
@@ -74,7 +74,6 @@ class MicroBatch:
     num_places: int
     """Places in all those rows."""
     num_samples: int
-    target_ids: Tensor  # [n]: this rank's loss tokens
     split: LossTokenSplit | None
     """None where this rank has all loss tokens."""
     sample_index: Tensor  # [N]: which sample of the micro-batch each loss token is of
@@ -89,8 +88,10 @@ class MicroBatch:
         return gathered
 
 
-def to_micro_batch(samples: SampleArrays, device: torch.device, place: RankPlace) -> MicroBatch:
-    """Pack samples into rows and take this rank's."""
+def to_micro_batch(
+    samples: SampleArrays, device: torch.device, place: RankPlace, *, temperature: float = 1.0
+) -> MicroBatch:
+    """Pack samples into rows and take this rank's. temperature: at which log-probs are asked for."""
     loss_tokens = np.flatnonzero(samples.loss_mask)  # [N]; never a sample's first, so token − 1 is of the same sample
     sample_index = np.repeat(np.arange(samples.num_samples), samples.lengths)[loss_tokens]
     layout = lay_out(
@@ -104,7 +105,11 @@ def to_micro_batch(samples: SampleArrays, device: torch.device, place: RankPlace
     row = packed_row_params(
         row_attention(layout, device),
         positions=torch.from_numpy(layout.positions).to(device),
-        predicting_rows=torch.from_numpy(predicting[own] - place.cp_rank * layout.num_places).to(device),
+        targets=Targets(
+            token_ids=torch.from_numpy(samples.token_ids[loss_tokens[own]]).to(device),
+            predicting_rows=torch.from_numpy(predicting[own] - place.cp_rank * layout.num_places).to(device),
+            temperature=temperature,
+        ),
     )
     return MicroBatch(
         token_ids=torch.from_numpy(token_ids).to(device)[None],
@@ -112,7 +117,6 @@ def to_micro_batch(samples: SampleArrays, device: torch.device, place: RankPlace
         num_padding=place.cp_size * layout.num_places - len(samples.token_ids),
         num_places=place.cp_size * layout.num_places,
         num_samples=samples.num_samples,
-        target_ids=torch.from_numpy(samples.token_ids[loss_tokens[own]]).to(device),
         split=None if place.cp_group is None else _split(predicting, layout, own, device, place.cp_group),
         sample_index=torch.from_numpy(sample_index).to(device),
         loss_scales=torch.from_numpy(samples.loss_scales[sample_index]).to(device),

@@ -4,7 +4,7 @@ is interleaved.
 Called once per rank by `trainer/rank.py`, after parallel_state is initialised. The layers are of
 `trainer/layer_spec.py`; everything else that a Qwen or Llama needs is Megatron's own.
 
-Legend: R places of the packed row, n loss tokens of this rank, H hidden size, V vocabulary columns of this rank.
+Legend: R places of the packed row, n loss tokens of this rank, H hidden size.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from trainer.contracts.parallelism_spec import ParallelismSpec
 from trainer.conversion import StageTensor, stage_tensors
 from trainer.device import weight_dtype
 from trainer.layer_spec import block_spec
+from trainer.output_layer import LogProbLayer
 from trainer.rotary import RotaryFrequencies
 
 ModelChunks = Sequence[DistributedDataParallel]
@@ -41,30 +42,35 @@ ModelChunks = Sequence[DistributedDataParallel]
 class PackedGPTModel(GPTModel):  # type: ignore[misc]  # Megatron has no types
     """GPTModel for packed rows: RoPE restarts with every sample, and only loss tokens reach the output layer."""
 
+    output_layer: Any
+
     def __init__(self, architecture: Architecture, **kwargs: Any) -> None:
         super().__init__(position_embedding_type="none", **kwargs)
         self._frequencies = RotaryFrequencies(architecture)
-        if self.post_process and self.config.sequence_parallel:
-            # `_postprocess` gathers the row itself; the layer is then one without sequence parallelism.
-            self.output_layer.sequence_parallel = False
-            self.output_layer.allreduce_dgrad = True
+        if self.post_process:
+            self.output_layer = LogProbLayer(
+                self.output_layer.weight, vocab_size=architecture.vocab_size, group=self.pg_collection.tp
+            )
 
     def _preprocess(self, *, packed_seq_params: PackedRowParams, **kwargs: Any) -> tuple[Any, ...]:
         packed_seq_params.rotation = self._frequencies.rotation(packed_seq_params.positions, self.config.params_dtype)
         processed: tuple[Any, ...] = super()._preprocess(packed_seq_params=packed_seq_params, **kwargs)
         return processed
 
-    def _postprocess(self, hidden_states: Tensor, *, packed_seq_params: PackedRowParams, **kwargs: Any) -> Tensor:
-        """[R, 1, H] → [1, n, V] on the last stage; elsewhere the hidden states go on as they are."""
-        if self.post_process:
-            if self.config.sequence_parallel:
-                # The output layer's backward adds up the ranks' gradients: here each takes its own part of the sum.
-                hidden_states = gather_from_sequence_parallel_region(
-                    hidden_states, tensor_parallel_output_grad=False, group=self.pg_collection.tp
-                )
-            hidden_states = hidden_states.index_select(0, packed_seq_params.predicting_rows)
-        output: Tensor = super()._postprocess(hidden_states, packed_seq_params=packed_seq_params, **kwargs)
-        return output
+    def _postprocess(self, hidden_states: Tensor, *, packed_seq_params: PackedRowParams, **_: Any) -> Tensor:
+        """[R, 1, H] → log-probs and entropies [2, n] on the last stage; elsewhere hidden states go on as they are."""
+        if not self.post_process:
+            return hidden_states
+        if self.config.sequence_parallel:
+            # The output layer's backward adds up the ranks' gradients: here each takes its own part of the sum.
+            hidden_states = gather_from_sequence_parallel_region(
+                hidden_states, tensor_parallel_output_grad=False, group=self.pg_collection.tp
+            )
+        targets = packed_seq_params.targets
+        hidden = hidden_states.squeeze(1).index_select(0, targets.predicting_rows)
+        tied_weight = self.shared_embedding_or_output_weight() if self.share_embeddings_and_output_weights else None
+        log_probs: Tensor = self.output_layer(hidden, targets, tied_weight=tied_weight)
+        return log_probs
 
 
 def build_model(architecture: Architecture, parallelism: ParallelismSpec, *, device: torch.device) -> ModelChunks:

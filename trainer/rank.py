@@ -100,7 +100,6 @@ class MegatronRank:
             optimizer=optimizer,
             lr_schedule=LrSchedule(phase.optimizer, optimizer),
             loss=phase.loss,
-            vocab_size=self._architecture.vocab_size,
             device=self._device,
             measure_noise=phase.measure_noise,
         )
@@ -124,7 +123,6 @@ class MegatronRank:
             log_probs = log_prob_pass(
                 state.model,
                 [micro_batch for step in shard.steps() for micro_batch in step],
-                vocab_size=state.vocab_size,
                 temperature=logit_temperature(state.loss),
                 device=state.device,
             )

@@ -58,7 +58,6 @@ class TrainingState:
     optimizer: MegatronOptimizer
     lr_schedule: LrSchedule
     loss: LossSpec
-    vocab_size: int
     device: torch.device
     measure_noise: bool = False
     """Whether each report tells the norm of this rank's own gradient."""
@@ -142,7 +141,6 @@ def _gradient(
         state.model,
         micro_batches,
         loss=state.loss,
-        vocab_size=state.vocab_size,
         step_global_batch_size=step_global_batch_size,
         timer=state.timer,
         device=state.device,

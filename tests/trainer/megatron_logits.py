@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -49,15 +50,29 @@ def _logits_and_weights(member: Any, rank: int, sequences: Sequence[np.ndarray])
     )
     # An interleaved pipeline wants as many micro-batches as it has ranks.
     micro_batches = [samples, *[None] * (member._spec.parallelism.pp - 1)]
+    last = member._model[-1].module
+    if last.post_process:
+        # The model's own output layer never has all logits.
+        last.output_layer.forward = partial(_logits, last.output_layer)
     with torch.no_grad():
         kept = run_schedule(
-            member._model, micro_batches, apply=_keep, arrays=(), forward_only=True, device=torch.device("cpu")
+            member._model,
+            micro_batches,
+            apply=_keep,
+            arrays=(),
+            temperature=1.0,
+            forward_only=True,
+            device=torch.device("cpu"),
         )
     own, logits = kept[0] if kept else (None, None)
     return own, logits, member.weights()
 
 
+def _logits(layer: Any, hidden: Any, _: Any, *, tied_weight: Any) -> Any:
+    return hidden @ (layer.weight if tied_weight is None else tied_weight).T
+
+
 def _keep(logits: Any, *, micro_batch: Any) -> tuple[Any, Any]:
     split = micro_batch.split
     own = np.arange(len(micro_batch.loss_scales)) if split is None else split.own.numpy()
-    return logits.sum(), (own, logits[0].numpy())
+    return logits.sum(), (own, logits.numpy())

@@ -37,7 +37,8 @@ class AdamState:
 
 @torch.no_grad()
 def read_adam_state(optimizer: MegatronOptimizer, parameters: Mapping[str, Tensor]) -> AdamState:
-    """The state of these parameters. Before the first update the moments are zero.
+    """The state of these parameters, by name as they are and each tensor in its parameter's shape. Before the first
+    update the moments are zero.
 
     All data-parallel ranks must call it: under the distributed optimizer each of them adds its stretches.
     """
@@ -46,7 +47,7 @@ def read_adam_state(optimizer: MegatronOptimizer, parameters: Mapping[str, Tenso
     moments: dict[str, dict[str, Tensor]] = {moment: {} for moment in MOMENTS}
     for name, parameter in parameters.items():
         part = _part_of(optimizer, parameter)
-        num_updates = max(num_updates, int(part.state.get("step", 0)))
+        num_updates = max(num_updates, part.num_updates)
         weights[name] = part.whole(part.main, like=parameter)
         for moment in MOMENTS:
             found = part.state.get(moment)
@@ -56,15 +57,18 @@ def read_adam_state(optimizer: MegatronOptimizer, parameters: Mapping[str, Tenso
 
 @torch.no_grad()
 def write_adam_state(optimizer: MegatronOptimizer, parameters: Mapping[str, Tensor], state: AdamState) -> None:
-    """Go on from this state; the parameters themselves are set too."""
+    """Go on from this state, whose tensors have their parameters' names and shapes; the parameters are set too."""
     for name, parameter in parameters.items():
         parameter.copy_(state.weights[name])
         part = _part_of(optimizer, parameter)
         part.main.copy_(part.own(state.weights[name]))
-        part.inner.state[part.main] = {
-            "step": torch.tensor(float(state.num_updates)),
-            **{moment: part.own(state.moments[moment][name]).clone() for moment in MOMENTS},
-        }
+        moments = {moment: part.own(state.moments[moment][name]).clone() for moment in MOMENTS}
+        if part.counts_by_group:
+            part.inner.state[part.main] = moments
+            for group in part.inner.param_groups:
+                group["step"] = state.num_updates
+        else:
+            part.inner.state[part.main] = {"step": torch.tensor(float(state.num_updates)), **moments}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +87,19 @@ class _Part:
     def state(self) -> Mapping[str, Any]:
         state: Mapping[str, Any] = self.inner.state.get(self.main, {})
         return state
+
+    @property
+    def counts_by_group(self) -> bool:
+        """Whether the updates are counted for all parameters of a group at once: so the fused Adam of Transformer
+        Engine and Apex, which Megatron takes where they are installed, does it, and torch's for each parameter.
+        """
+        return not isinstance(self.inner, torch.optim.Adam)
+
+    @property
+    def num_updates(self) -> int:
+        if self.counts_by_group:
+            return max((int(group.get("step", 0)) for group in self.inner.param_groups), default=0)
+        return int(self.state.get("step", 0))
 
     def own(self, whole: Tensor) -> Tensor:
         return whole if self.stretch is None else whole.flatten()[slice(*self.stretch)]

@@ -9,13 +9,12 @@ from typing import Any, TypeVar
 import httpx
 from pydantic import TypeAdapter, ValidationError
 
+from server.client.attempt import is_loopback
 from server.client.problem import NoServerError, SwellError, error_of, local_problem
 from server.client.retrying import send_with_retries
 
 Answer = TypeVar("Answer")
 Params = Sequence[tuple[str, str]]
-
-_LOOPBACK = ("http://127.", "http://localhost", "http://[::1]")
 
 
 class Connection:
@@ -29,7 +28,7 @@ class Connection:
             headers={"Authorization": f"Bearer {token}"},
             timeout=httpx.Timeout(30.0, connect=5.0),
             # A proxy cannot reach a server on this machine's loopback.
-            trust_env=not self.url.startswith(_LOOPBACK),
+            trust_env=not is_loopback(self.url),
             transport=transport,
         )
 

@@ -7,11 +7,13 @@ export interface PanelProps extends Omit<HTMLAttributes<HTMLElement>, "title"> {
   /** Heading, and the region's name. Without one give `aria-label`. */
   title?: ReactNode;
   headingLevel?: 2 | 3;
+  /** Beside the title, in small. */
+  note?: ReactNode;
   /** Stands at the right of the head. */
   aside?: ReactNode;
 }
 
-export function Panel({ title, headingLevel = 2, aside, className, children, ...rest }: PanelProps) {
+export function Panel({ title, headingLevel = 2, note, aside, className, children, ...rest }: PanelProps) {
   const id = useId();
   const Heading = headingLevel === 2 ? "h2" : "h3";
   return (
@@ -27,6 +29,7 @@ export function Panel({ title, headingLevel = 2, aside, className, children, ...
               {title}
             </Heading>
           )}
+          {note && <span className={styles.note}>{note}</span>}
           {aside && <div className={styles.aside}>{aside}</div>}
         </div>
       )}

@@ -9,6 +9,7 @@ import { ButtonLink } from "@/components/button-link";
 import type { XRange } from "@/components/chart/chart-group";
 import { EmptyState } from "@/components/empty-state";
 import { LoadingBars } from "@/components/loading-bars";
+import { Page } from "@/components/page";
 import { Segmented } from "@/components/segmented";
 import { TextField } from "@/components/text-field";
 import { formatCount } from "@/lib/numbers";
@@ -34,14 +35,15 @@ export function ComparePage({ search, setSearch }: ComparePageProps) {
   const ids = search.runs ?? [];
   const isEmpty = ids.length === 0;
   return (
-    <main className={styles.page}>
-      <div className={styles.head}>
-        <h1>Compare</h1>
-        <span className={styles.note}>{isEmpty ? "" : formatCount(ids.length, "run")}</span>
-        <ButtonLink to="/" search={{ sel: ids }} icon="plus" className={styles.add}>
+    <Page
+      title="Compare"
+      note={isEmpty ? null : formatCount(ids.length, "run")}
+      actions={
+        <ButtonLink to="/" search={{ sel: ids }} icon="plus">
           Add run
         </ButtonLink>
-      </div>
+      }
+    >
       {isEmpty ? (
         <div className={styles.nothing}>
           <EmptyState title="Nothing to compare" actions={<ButtonLink to="/">All runs</ButtonLink>}>
@@ -51,7 +53,7 @@ export function ComparePage({ search, setSearch }: ComparePageProps) {
       ) : (
         <Comparison ids={ids} search={search} setSearch={setSearch} />
       )}
-    </main>
+    </Page>
   );
 }
 

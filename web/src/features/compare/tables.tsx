@@ -3,7 +3,10 @@ import { useSyncExternalStore } from "react";
 import { Toggle } from "@/components/button";
 import { BATCH_SIZE } from "@/components/chart/metric-names";
 import { readingNear } from "@/components/chart/readings";
+import { DataTable } from "@/components/data-table";
+import { Panel } from "@/components/panel";
 import { RunDuration } from "@/components/run-standing";
+import { ScrollRegion } from "@/components/scroll-region";
 import { formatInteger, formatMetric, MISSING } from "@/lib/numbers";
 import styles from "./compare.module.css";
 import { useSeriesInk } from "./series-key";
@@ -29,18 +32,17 @@ function Differences({ runs, showsAll, setShowsAll }: TablesProps) {
   const specs = runs.map(({ run }) => run.spec);
   const { rows, numFields, numDifferent } = specTable(specs, showsAll);
   return (
-    <section className={styles.panel} aria-labelledby="differences">
-      <div className={styles.panelHead}>
-        <h2 id="differences">Config differences</h2>
-        <span className={styles.note}>
-          {formatInteger(numDifferent)} of {formatInteger(numFields)} fields, against the first run
-        </span>
+    <Panel
+      title="Config differences"
+      note={`${formatInteger(numDifferent)} of ${formatInteger(numFields)} fields, against the first run`}
+      aside={
         <Toggle isOn={!showsAll} onClick={() => setShowsAll(!showsAll)}>
           Differences only
         </Toggle>
-      </div>
-      <Scrolled label="Config differences">
-        <table className={styles.table}>
+      }
+    >
+      <ScrollRegion label="Config differences, table">
+        <DataTable className={styles.table}>
           <Head runs={runs} first="Field" />
           <tbody>
             {rows.map(({ path, values, isSame }) => (
@@ -55,10 +57,10 @@ function Differences({ runs, showsAll, setShowsAll }: TablesProps) {
               </tr>
             ))}
           </tbody>
-        </table>
-      </Scrolled>
+        </DataTable>
+      </ScrollRegion>
       {rows.length === 0 && <p className={styles.none}>The specs are equal but for their names.</p>}
-    </section>
+    </Panel>
   );
 }
 
@@ -74,12 +76,9 @@ function Outcome({ runs }: { runs: readonly ComparedRun[] }) {
     ["Duration", ({ run }) => <RunDuration run={run} />],
   ];
   return (
-    <section className={styles.panel} aria-labelledby="outcome">
-      <div className={styles.panelHead}>
-        <h2 id="outcome">Outcome</h2>
-      </div>
-      <Scrolled label="Outcome">
-        <table className={styles.table}>
+    <Panel title="Outcome">
+      <ScrollRegion label="Outcome, table">
+        <DataTable className={styles.table}>
           <Head runs={runs} first="Measure" />
           <tbody>
             {rows.map(([label, value]) => (
@@ -91,9 +90,9 @@ function Outcome({ runs }: { runs: readonly ComparedRun[] }) {
               </tr>
             ))}
           </tbody>
-        </table>
-      </Scrolled>
-    </section>
+        </DataTable>
+      </ScrollRegion>
+    </Panel>
   );
 }
 
@@ -132,14 +131,5 @@ function RunHeading({ run }: { run: ComparedRun }) {
     <th scope="col" style={{ color: useSeriesInk(run.series) }} title={run.run.name}>
       <bdi>{run.label}</bdi>
     </th>
-  );
-}
-
-function Scrolled({ label, children }: { label: string; children: React.ReactNode }) {
-  return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-    <section className={styles.scroll} tabIndex={0} aria-label={`${label}, table`}>
-      {children}
-    </section>
   );
 }

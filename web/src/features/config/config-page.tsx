@@ -5,8 +5,10 @@ import { problemSentence } from "@/api/problem";
 import { runOptions, runsOptions } from "@/api/runs";
 import { Banner } from "@/components/banner";
 import { Button, Toggle } from "@/components/button";
+import { DataTable } from "@/components/data-table";
 import { EmptyState } from "@/components/empty-state";
 import { LoadingBars } from "@/components/loading-bars";
+import { Panel } from "@/components/panel";
 import { TextField } from "@/components/text-field";
 import { formatCount, MISSING } from "@/lib/numbers";
 import { useShortcuts } from "@/lib/shortcuts";
@@ -136,11 +138,9 @@ function Against({ runId, search, setSearch }: ConfigPageProps) {
 }
 
 function Block({ block, otherName }: { block: ConfigBlock; otherName: string | null }) {
-  const id = useId();
   return (
-    <section className={styles.block} aria-labelledby={id}>
-      <h2 id={id}>{block.name || "run"}</h2>
-      <table>
+    <Panel title={block.name || "run"} className={styles.block}>
+      <DataTable className={styles.fields}>
         <thead className={otherName === null ? "sr-only" : undefined}>
           <tr>
             <th scope="col">Field</th>
@@ -167,7 +167,7 @@ function Block({ block, otherName }: { block: ConfigBlock; otherName: string | n
             </tr>
           ))}
         </tbody>
-      </table>
-    </section>
+      </DataTable>
+    </Panel>
   );
 }

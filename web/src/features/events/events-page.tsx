@@ -6,10 +6,12 @@ import { problemSentence } from "@/api/problem";
 import { runOptions } from "@/api/runs";
 import { isOver, type RunEvent } from "@/api/types";
 import { Button, Toggle } from "@/components/button";
+import { DataTable } from "@/components/data-table";
 import { EmptyState } from "@/components/empty-state";
 import { ForeignText } from "@/components/foreign-text";
 import { LoadingBars } from "@/components/loading-bars";
 import { Moment } from "@/components/moment";
+import { Panel } from "@/components/panel";
 import { ProblemPanel } from "@/components/problem-panel";
 import { TextField } from "@/components/text-field";
 import { formatCount, formatInteger } from "@/lib/numbers";
@@ -38,12 +40,11 @@ export function EventsPage({ runId, search, setSearch }: EventsPageProps) {
   const found = findEvents(data?.items ?? [], search.q ?? "");
   const shown = search.oldest ? found : [...found].reverse();
   return (
-    <section className={styles.panel} aria-label="Events">
-      <Head
-        search={search}
-        setSearch={setSearch}
-        note={data ? noteOf(found.length, data.items.length, data.isWhole) : ""}
-      />
+    <Panel
+      title="Events"
+      note={data ? noteOf(found.length, data.items.length, data.isWhole) : ""}
+      aside={<Tools search={search} setSearch={setSearch} />}
+    >
       {!data && !error && <LoadingBars rows={LOADING_ROWS} onRetry={refetch} />}
       {!data && error && (
         <ProblemPanel
@@ -69,7 +70,7 @@ export function EventsPage({ runId, search, setSearch }: EventsPageProps) {
           )}
         </EmptyState>
       )}
-    </section>
+    </Panel>
   );
 }
 
@@ -87,19 +88,11 @@ function noteOf(numFound: number, numAll: number, isWhole: boolean): string {
   return numFound === numAll ? all : `${formatInteger(numFound)} of ${all}`;
 }
 
-interface HeadProps {
-  search: EventsSearch;
-  setSearch: (search: EventsSearch) => void;
-  note: string;
-}
-
-function Head({ search, setSearch, note }: HeadProps) {
+function Tools({ search, setSearch }: Pick<EventsPageProps, "search" | "setSearch">) {
   const field = useRef<HTMLInputElement>(null);
   useShortcuts({ f: () => field.current?.focus() });
   return (
-    <div className={styles.head}>
-      <h2>Events</h2>
-      <span className={styles.note}>{note}</span>
+    <>
       <Toggle isOn={search.oldest === true} onClick={() => setSearch({ ...search, oldest: !search.oldest })}>
         Oldest first
       </Toggle>
@@ -111,21 +104,15 @@ function Head({ search, setSearch, note }: HeadProps) {
         value={search.q ?? ""}
         onChange={(q) => setSearch({ ...search, q })}
       />
-    </div>
+    </>
   );
 }
 
+const COLUMNS = ["Time", "Attempt", "Kind", "Message"].map((label) => ({ label }));
+
 function EventTable({ events }: { events: readonly RunEvent[] }) {
   return (
-    <table className={styles.table}>
-      <thead>
-        <tr>
-          <th scope="col">Time</th>
-          <th scope="col">Attempt</th>
-          <th scope="col">Kind</th>
-          <th scope="col">Message</th>
-        </tr>
-      </thead>
+    <DataTable columns={COLUMNS} className={styles.table}>
       <tbody>
         {events.map((event) => (
           <tr key={event.id}>
@@ -143,7 +130,7 @@ function EventTable({ events }: { events: readonly RunEvent[] }) {
           </tr>
         ))}
       </tbody>
-    </table>
+    </DataTable>
   );
 }
 

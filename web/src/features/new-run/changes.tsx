@@ -1,10 +1,13 @@
 /** What differs from the run that the spec was begun with. */
 import type { Run } from "@/api/types";
+import { DataTable } from "@/components/data-table";
 import { Panel } from "@/components/panel";
 import { MISSING } from "@/lib/numbers";
 import { changesBetween, valueText } from "@/lib/spec-diff";
 import styles from "./new-run-page.module.css";
 import { readSpec } from "./spec-text";
+
+const COLUMNS = [{ label: "Field" }, { label: "was" }, { label: "is" }];
 
 export function Changes({ parent, text }: { parent: Run; text: string }) {
   const { spec } = readSpec(text);
@@ -23,14 +26,7 @@ export function Changes({ parent, text }: { parent: Run; text: string }) {
       {changes.length === 0 ? (
         <p className={styles.same}>Nothing: this is the same spec.</p>
       ) : (
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Field</th>
-              <th scope="col">was</th>
-              <th scope="col">is</th>
-            </tr>
-          </thead>
+        <DataTable columns={COLUMNS}>
           <tbody>
             {changes.map(({ path, was, is }) => (
               <tr key={path}>
@@ -44,7 +40,7 @@ export function Changes({ parent, text }: { parent: Run; text: string }) {
               </tr>
             ))}
           </tbody>
-        </table>
+        </DataTable>
       )}
     </Panel>
   );

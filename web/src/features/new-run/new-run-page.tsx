@@ -9,6 +9,7 @@ import { specSchemaOptions } from "@/api/spec-schema";
 import type { Run } from "@/api/types";
 import { Banner } from "@/components/banner";
 import { Button } from "@/components/button";
+import { Page } from "@/components/page";
 import { Segmented } from "@/components/segmented";
 import { EXAMPLES } from "@/lib/examples";
 import { formatCount } from "@/lib/numbers";
@@ -46,14 +47,21 @@ export function NewRunPage({ example, from, changes }: NewRunPageProps) {
   const { launch, isPending, failure } = useLaunch(text, plan, setRefused);
   const problems = refused.length > 0 ? refused : plan.problems;
   return (
-    <main className={styles.page}>
-      <div className={styles.head}>
-        <h1 className={styles.title}>New run</h1>
-        <Beginnings parent={parent} onPick={change} />
-        <Button variant="primary" disabled={isPending || text.trim() === ""} onClick={launch}>
+    <Page
+      title="New run"
+      className={styles.page}
+      note={<Beginnings parent={parent} onPick={change} />}
+      actions={
+        <Button
+          variant="primary"
+          className={styles.launch}
+          disabled={isPending || text.trim() === ""}
+          onClick={launch}
+        >
           Launch run
         </Button>
-      </div>
+      }
+    >
       {error && <Banner kind="error">{problemSentence(error)}</Banner>}
       {failure && <Banner kind="error">{failure}</Banner>}
       <div className={styles.columns}>
@@ -68,7 +76,7 @@ export function NewRunPage({ example, from, changes }: NewRunPageProps) {
           setUsesOwnLengths={setUsesOwnLengths}
         />
       </div>
-    </main>
+    </Page>
   );
 }
 
@@ -126,7 +134,7 @@ function Problems({ problems }: { problems: readonly TextProblem[] }) {
 
 function Beginnings({ parent, onPick }: { parent: Run | null; onPick: (text: string) => void }) {
   return (
-    <span className={styles.beginnings}>
+    <>
       {parent ? (
         <>
           from <bdi>{parent.name}</bdi>
@@ -139,7 +147,7 @@ function Beginnings({ parent, onPick }: { parent: Run | null; onPick: (text: str
           {example.name}
         </Button>
       ))}
-    </span>
+    </>
   );
 }
 

@@ -4,6 +4,7 @@ import { problemSentence } from "@/api/problem";
 import { Button } from "@/components/button";
 import { ButtonLink } from "@/components/button-link";
 import { LoadingBars } from "@/components/loading-bars";
+import { Page } from "@/components/page";
 import { Panel } from "@/components/panel";
 import { ProblemPanel } from "@/components/problem-panel";
 import { formatCount, formatInteger } from "@/lib/numbers";
@@ -35,24 +36,21 @@ export function RunsPage({ search, setSearch }: RunsPageProps) {
   const counts = query.data?.pages[0]?.by_state ?? null;
   const all = useRuns({}).data?.pages[0]?.by_state;
   return (
-    <main className={styles.page}>
-      <div className={styles.head}>
-        <h1>Runs</h1>
-        {all && (
-          <span className={styles.summary}>
-            {formatCount(countAll(all), "run")}, {formatInteger(all.running ?? 0)} running
-          </span>
-        )}
-        <ButtonLink to="/new" variant="primary" icon="plus" className={styles.newRun}>
+    <Page
+      title="Runs"
+      note={all && `${formatCount(countAll(all), "run")}, ${formatInteger(all.running ?? 0)} running`}
+      actions={
+        <ButtonLink to="/new" variant="primary" icon="plus">
           New run
         </ButtonLink>
-      </div>
+      }
+    >
       <RunsFilter search={search} setSearch={setSearch} counts={counts} />
       <Panel aria-label="Runs" className={styles.panel}>
         <RunsBody query={query} search={search} setSearch={setSearch} />
       </Panel>
       {search.sel && <SelectionBar ids={search.sel} onClear={() => setSearch({ ...search, sel: [] })} />}
-    </main>
+    </Page>
   );
 }
 

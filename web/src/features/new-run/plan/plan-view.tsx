@@ -1,7 +1,9 @@
 /** The plan of the spec as it stands: verdict, figures, sizes over the run, and what to look at. */
 import type { RunPlan } from "@/api/types";
+import { DataTable, NumberCell } from "@/components/data-table";
 import { Icon } from "@/components/icon";
 import { Panel } from "@/components/panel";
+import { ScrollRegion } from "@/components/scroll-region";
 import { formatCompact, formatCount, formatInteger, formatPercent, formatRange, NBSP } from "@/lib/numbers";
 import styles from "./plan.module.css";
 import { PlanChart } from "./plan-chart";
@@ -97,38 +99,35 @@ function bytesText(bytes: number | null): string {
     : `${(mib / 1024).toFixed(1)}${NBSP}GiB`;
 }
 
+const LEVEL_COLUMNS = [
+  { label: "Steps" },
+  ...["Size", "mb / rank", "Idle", "Bound", "Dummies", "Over cap"].map((label) => ({
+    label,
+    isNumber: true,
+  })),
+];
+
 function Levels({ plan }: { plan: RunPlan }) {
   const levels = planLevels(plan.steps);
   return (
     <Panel title="By level" headingLevel={3} aside="means of the steps that were scheduled">
-      <div className={styles.scroll}>
-        <table className={styles.levels}>
-          <thead>
-            <tr>
-              <th scope="col">Steps</th>
-              <th scope="col">Size</th>
-              <th scope="col">mb / rank</th>
-              <th scope="col">Idle</th>
-              <th scope="col">Bound</th>
-              <th scope="col">Dummies</th>
-              <th scope="col">Over cap</th>
-            </tr>
-          </thead>
+      <ScrollRegion label="By level, table">
+        <DataTable columns={LEVEL_COLUMNS} className={styles.levels}>
           <tbody>
             {levels.map((level) => (
               <tr key={level.first}>
                 <th scope="row">{formatRange(level.first, level.last)}</th>
-                <td>{tight(level.size)}</td>
-                <td>{tight(level.microBatches)}</td>
-                <td>{formatPercent(level.idle)}</td>
-                <td>{formatPercent(level.bound)}</td>
-                <td>{formatInteger(level.dummies)}</td>
-                <td>{formatInteger(level.overCap)}</td>
+                <NumberCell>{tight(level.size)}</NumberCell>
+                <NumberCell>{tight(level.microBatches)}</NumberCell>
+                <NumberCell>{formatPercent(level.idle)}</NumberCell>
+                <NumberCell>{formatPercent(level.bound)}</NumberCell>
+                <NumberCell>{formatInteger(level.dummies)}</NumberCell>
+                <NumberCell>{formatInteger(level.overCap)}</NumberCell>
               </tr>
             ))}
           </tbody>
-        </table>
-      </div>
+        </DataTable>
+      </ScrollRegion>
     </Panel>
   );
 }

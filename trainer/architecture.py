@@ -107,6 +107,7 @@ class Architecture:
 
     @classmethod
     def from_scratch(cls, spec: ScratchModelSpec) -> Self:
+        """The model that a spec without a directory describes, with tied embeddings."""
         return cls(
             family=Family(spec.family),
             num_layers=spec.num_layers,

@@ -66,12 +66,15 @@ class BackgroundWrite:
 
 
 def write_stage(directory: Path, stage: int, tensors: Mapping[str, Arrays]) -> None:
-    """Write one pipeline stage. tensors: by kind (`weight` and the moments), then by Hugging Face name."""
+    """Write one pipeline stage. tensors: by kind (`weight` and the moments), then by Hugging Face name, each in the
+    shape of its weight.
+    """
     flat = {f"{kind}/{name}": array for kind, arrays in tensors.items() for name, array in arrays.items()}
     save_file(flat, directory / f"stage-{stage}.safetensors")
 
 
 def write_position(directory: Path, position: TrainerPosition) -> None:
+    """Write what stands beside the tensors; one rank does it."""
     (directory / _STATE_FILE).write_text(json.dumps({"format": _FORMAT, **asdict(position)}))
 
 

@@ -62,7 +62,7 @@ class GridAttention:
 
 
 def attend_to_nothing(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    """The output of a row without tokens: zeros, of which keys and values have a gradient, zero as well.
+    """The output [R, N, D] of a row without tokens: zeros, of which keys and values have a gradient, zero as well.
 
     Other ranks do have tokens, and wait for this one where the gradients of gathered keys are added up.
     """

@@ -25,6 +25,7 @@ class RankLayout:
 
     @classmethod
     def of(cls, parallelism: ParallelismSpec) -> Self:
+        """The axes of a spec that place ranks; vpp and the rest place none."""
         return cls(dp=parallelism.dp, tp=parallelism.tp, pp=parallelism.pp, cp=parallelism.cp)
 
     @property
@@ -32,12 +33,15 @@ class RankLayout:
         return self.dp * self.tp * self.pp * self.cp
 
     def rank(self, *, dp_rank: int = 0, tp_rank: int = 0, pp_rank: int = 0, cp_rank: int = 0) -> int:
+        """The rank, counted over the world, that stands there on each axis."""
         return tp_rank + self.tp * (cp_rank + self.cp * (dp_rank + self.dp * pp_rank))
 
     def cp_rank(self, rank: int) -> int:
+        """Where a rank of the world stands among those that share its samples' tokens."""
         return rank // self.tp % self.cp
 
     def dp_rank(self, rank: int) -> int:
+        """Which copy of the model a rank of the world is of."""
         return rank // (self.tp * self.cp) % self.dp
 
     def ranks_of(self, *, dp_rank: int) -> list[int]:

@@ -21,9 +21,11 @@ class Stopwatch:
         self._started_at = 0.0
 
     def start(self, barrier: bool = False) -> None:  # noqa: ARG002  Megatron would wait for all ranks here
+        """What is timed begins."""
         self._started_at = perf_counter()
 
     def stop(self, barrier: bool = False) -> None:  # noqa: ARG002
+        """What is timed has ended."""
         self.passes.append((self._started_at, perf_counter()))
 
 

@@ -64,6 +64,7 @@ class LrSchedule:
         )
 
     def state_dict(self) -> dict[str, Any]:
+        """What `load_state_dict` takes; JSON can hold it."""
         return dict(self._scheduler.state_dict())
 
     def load_state_dict(self, state: dict[str, Any]) -> None:

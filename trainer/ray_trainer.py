@@ -63,9 +63,11 @@ class RankActor:
         self._rank = MegatronRank(spec, rank=rank, **options)
 
     def host(self) -> str:
+        """The address at which other ranks reach this one."""
         return str(ray.util.get_node_ip_address())
 
     def pid(self) -> int:
+        """The process of this rank."""
         return os.getpid()
 
     def call(self, method: str, *args: Any) -> Timed:

@@ -69,10 +69,12 @@ class Metric:
 
 
 def mean(total: float, count: float) -> Metric:
+    """A mean by its sum and the weight behind it; count 0 has no value."""
     return Metric(reduction=Reduction.MEAN, total=total, count=count)
 
 
 def last(value: float) -> Metric:
+    """A value of which the newest counts."""
     return Metric(reduction=Reduction.LAST, total=value)
 
 

@@ -38,7 +38,7 @@ def logit_temperature(spec: LossSpec) -> float:
 
 
 def sft_loss(spec: SftLossSpec, tokens: TokenBatch) -> TokenLoss:  # noqa: ARG001
-    """Negative log-likelihood, −log p(token)."""
+    """Negative log-likelihood, −log p(token), as supervised starts have it since Ouyang et al. 2022, section 3.5."""
     return TokenLoss(losses=-tokens.log_probs)
 
 

@@ -53,7 +53,8 @@ def kl_estimate(estimator: KlEstimator, log_probs: Tensor, reference_log_probs: 
 def correction_weights(spec: CorrectionSpec, tokens: TokenBatch) -> Tensor:
     """What the policy loss of each token is multiplied by, from p_trainer / p_engine under the same weights. [N].
 
-    TIS bounds it; IcePop lets go of tokens on which the two do not agree.
+    TIS bounds it (truncated importance sampling, Yao et al. 2025); IcePop (Ling team 2025) lets go of tokens on which
+    the two do not agree.
     """
     assert tokens.old_log_probs is not None
     assert tokens.engine_log_probs is not None

@@ -73,7 +73,7 @@ def mean_of_sample(tokens: TokenBatch, values: Tensor) -> Tensor:
 
 
 def token_mean(values: Tensor) -> TokenMetric:
-    """A metric whose value is the mean over tokens."""
+    """A metric whose value is the mean over tokens. values: [N]."""
     return TokenMetric(reduction=Reduction.MEAN, values=values)
 
 

@@ -148,54 +148,57 @@ class BatchDecision(TextModel):
 
 
 class StepReport(TextModel):
-    """One step without its schedule. The counts say what happened to every rollout of its iteration."""
+    """One step without its schedule. The counts say what happened to every rollout of its iteration.
+
+    What may be None is not known to every framework that records into Swell; Swell's own driver tells all of it.
+    """
 
     step: StepNumber
-    iteration: NonNegativeInt
+    iteration: NonNegativeInt | None = None
     """Counts from 0 within its phase."""
-    phase: Phase
-    status: StepStatus
+    phase: Phase | None = None
+    status: StepStatus | None = None
     started_at: AwareDatetime
     ended_at: AwareDatetime
-    policy_version: NonNegativeInt
+    policy_version: NonNegativeInt | None = None
     """Number of weight updates before this step."""
 
     global_batch_size: PositiveInt
     """Samples over all data-parallel ranks."""
-    num_prompts: PositiveInt
-    num_rollouts: PositiveInt
-    num_tokens: PositiveInt
-    num_loss_tokens: NonNegativeInt
-    num_microbatches: PositiveInt
+    num_prompts: PositiveInt | None = None
+    num_rollouts: PositiveInt | None = None
+    num_tokens: PositiveInt | None = None
+    num_loss_tokens: NonNegativeInt | None = None
+    num_microbatches: PositiveInt | None = None
     """Micro-batches of each rank, dummies included."""
-    num_dummies: NonNegativeInt
+    num_dummies: NonNegativeInt | None = None
     """Over all ranks."""
-    num_over_cap: NonNegativeInt
-    num_generated: NonNegativeInt
+    num_over_cap: NonNegativeInt | None = None
+    num_generated: NonNegativeInt | None = None
     """Rollouts generated for this step's iteration; 0 but at its first step, as are the next four."""
-    num_filtered: NonNegativeInt
-    num_dropped: NonNegativeInt
-    num_carried_in: NonNegativeInt = 0
+    num_filtered: NonNegativeInt | None = None
+    num_dropped: NonNegativeInt | None = None
+    num_carried_in: NonNegativeInt | None = None
     """Rollouts that waited for this iteration.
 
     What comes in (carried in, generated) goes out: filtered, dropped, carried out or trained.
     """
-    num_carried_out: NonNegativeInt = 0
+    num_carried_out: NonNegativeInt | None = None
     """Rollouts that wait for the next iteration."""
     batch_decision: BatchDecision | None = None
     """Only under `batch: adaptive`."""
 
-    lr: NonNegativeFloat
-    lr_unit: LrUnit
-    lr_position_before: NonNegativeInt
-    lr_position_after: NonNegativeInt
+    lr: NonNegativeFloat | None = None
+    lr_unit: LrUnit | None = None
+    lr_position_before: NonNegativeInt | None = None
+    lr_position_after: NonNegativeInt | None = None
 
-    predicted_idle_frac: Fraction01
+    predicted_idle_frac: Fraction01 | None = None
     """Share of the ranks' time, until the last one is done, in which they wait; by predicted cost."""
-    measured_idle_frac: Fraction01
-    idle_bound_frac: Fraction01
+    measured_idle_frac: Fraction01 | None = None
+    idle_bound_frac: Fraction01 | None = None
     """No schedule of these samples on this layout can be predicted to wait less."""
-    padding_frac: Fraction01
+    padding_frac: Fraction01 | None = None
     """Share of computed token positions that hold no token."""
 
     metrics: dict[Name, MetricMessage]
@@ -204,7 +207,8 @@ class StepReport(TextModel):
 class StepMessage(StepReport):
     """The whole record of one step."""
 
-    schedule: ScheduleMessage
+    schedule: ScheduleMessage | None = None
+    """None: the writer does not know it; Swell's own driver always does."""
     timeline: TimelineColumns | None = None
     """Who did what when; None: nobody measured it."""
 

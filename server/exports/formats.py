@@ -9,7 +9,8 @@ import csv
 import io
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
-from typing import Any
+from types import NoneType
+from typing import Any, get_args
 
 from orchestrator.contracts.messages import MetricMessage
 from server.steps.columns import REPORT_COLUMNS
@@ -147,10 +148,15 @@ def _schema(metric_names: Sequence[str]) -> Any:
         if name in ("started_at", "ended_at"):
             fields.append(pa.field(name, pa.timestamp("us", tz="UTC")))
         else:
-            fields.append(pa.field(name, kinds.get(annotation, pa.string())))
+            fields.append(pa.field(name, kinds.get(_known(annotation), pa.string())))
     for name in metric_names:
         fields += [pa.field(name, pa.float64()), pa.field(weight_column(name), pa.float64())]
     return pa.schema(fields)
+
+
+def _known(annotation: Any) -> Any:
+    """What a field holds where it is not null: `int` of `int | None`."""
+    return next((part for part in get_args(annotation) if part is not NoneType), annotation)
 
 
 def _columns(page: Sequence[StepRow], metric_names: Sequence[str]) -> dict[str, list[Any]]:

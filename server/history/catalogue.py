@@ -48,14 +48,18 @@ def _last_of_columns(
     columns = [metric for metric in metrics if metric.metric_id is None and metric.series in parts]
     if not columns:
         return {}
-    # Every step has all of them.
-    attempt, extent = parts[columns[0].series][-1]
-    row = connection.execute(
-        select(*(steps.c[metric.name] for metric in columns)).where(
-            steps.c.run_key == ranges[0].run_key, steps.c.attempt == attempt, steps.c.step == extent.last_step
+    last = {metric.series: parts[metric.series][-1] for metric in columns}
+    places = {(attempt, extent.last_step) for attempt, extent in last.values()}
+    rows = connection.execute(
+        select(steps.c.attempt, steps.c.step, *(steps.c[metric.name] for metric in columns)).where(
+            steps.c.run_key == ranges[0].run_key, tuple_(steps.c.attempt, steps.c.step).in_(places)
         )
-    ).one()
-    return {metric.series: value for metric, value in zip(columns, row, strict=True)}
+    )
+    at = {(row.attempt, row.step): row for row in rows}
+    return {
+        metric.series: getattr(at[last[metric.series][0], last[metric.series][1].last_step], metric.name)
+        for metric in columns
+    }
 
 
 def _info(metric: MetricRef, parts: Sequence[tuple[int, Extent]], last: float | NonFinite | None) -> MetricInfo:

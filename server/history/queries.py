@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, func, literal, select
+from sqlalchemy import ColumnElement, Connection, case, func, literal, select
 
 from server.database.engine import float_columns
 from server.database.tables import PointKind, attempts, metric_names, points, rollups, steps
@@ -132,7 +133,8 @@ def point_columns(connection: Connection, asked: Range, metric: MetricRef, first
     """The points of a series from step `first` up to `end`."""
     if metric.metric_id is None:
         query = select(steps.c.step, step_series_column(metric.name), literal(int(PointKind.FINITE)), literal(1.0))
-        query = query.where(*steps_between(asked, first, end)).order_by(steps.c.step)
+        known = step_series_column(metric.name).is_not(None)
+        query = query.where(known, *steps_between(asked, first, end)).order_by(steps.c.step)
     else:
         query = select(points.c.step, points.c.value, points.c.kind, points.c.weight)
         query = query.where(points.c.metric_id == metric.metric_id, *_points_between(asked, first, end))
@@ -219,13 +221,16 @@ def _step_extents(
     columns = [metric for metric in wanted if metric.metric_id is None]
     if not columns:
         return {}
-    extremes = [each(step_series_column(metric.name)) for metric in columns for each in (func.min, func.max)]
-    query = select(func.count(), func.min(steps.c.step), func.max(steps.c.step), *extremes)
-    query = query.where(*steps_between(asked, stretch.first, stretch.end))
-    count, first, last, *values = connection.execute(query).one()
-    if not count:
-        return {}
-    return {metric.series: _extent(count, first, last, *values[2 * i : 2 * i + 2]) for i, metric in enumerate(columns)}
+    wanted_of_each = [term for metric in columns for term in _extent_terms(step_series_column(metric.name))]
+    query = select(*wanted_of_each).where(*steps_between(asked, stretch.first, stretch.end))
+    found = connection.execute(query).one()
+    extents = {metric.series: _extent(*found[5 * i : 5 * i + 5]) for i, metric in enumerate(columns)}
+    return {series: extent for series, extent in extents.items() if extent.num_points}
+
+
+def _extent_terms(column: ColumnElement[float]) -> list[ColumnElement[Any]]:
+    step = case((column.is_not(None), steps.c.step))
+    return [func.count(column), func.min(step), func.max(step), func.min(column), func.max(column)]
 
 
 def _extent(num_points: int, first_step: int, last_step: int, low: float | None, high: float | None) -> Extent:

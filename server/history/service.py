@@ -85,7 +85,18 @@ def _run_series(
         for metric in wanted
         for one in _metric_series(run.id, metric, reader, query, _holding(metric, ranges, extents))
     ]
-    return series, missing
+    series, unplaced = _placed(run.id, query.x, series)
+    return series, [*missing, *unplaced]
+
+
+def _placed(run_id: str, x: XAxis, series: Sequence[Series]) -> tuple[list[Series], list[SeriesError]]:
+    """Without those whose steps lie nowhere on the axis: not every framework counts its tokens."""
+    if x is not XAxis.TOKENS:
+        return list(series), []
+    placed = [one for one in series if one.x or one.non_finite]
+    lost = dict.fromkeys(one.name for one in series if not (one.x or one.non_finite))
+    message = "The run does not tell the tokens of its steps; choose another x."
+    return placed, [SeriesError(run=run_id, name=name, message=message) for name in lost]
 
 
 def _holding(
@@ -123,7 +134,7 @@ def _metric_series(
         return [
             _one_series(run_id, metric, asked, part, query.agg, width=None, total=part.num_points)
             for asked, part in parts
-            if part.num_points
+            if part.num_points or query.x is XAxis.TOKENS
         ]
     width = buckets.bucket_width(
         min(extent.first_step for _, extent in holding),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 
 import orjson
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, or_, select
 
 from orchestrator.contracts.messages import Phase
 from server.database.tables import schedules, steps
@@ -31,7 +31,7 @@ def stored_lengths(connection: Connection, run_key: int) -> list[int]:
             & (steps.c.attempt == schedules.c.attempt)
             & (steps.c.step == schedules.c.step),
         )
-        .where(view, steps.c.phase == Phase.RL)
+        .where(view, or_(steps.c.phase == Phase.RL, steps.c.phase.is_(None)))
         .order_by(steps.c.step.desc())
         .limit(_MAX_SCHEDULES)
     )

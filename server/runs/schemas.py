@@ -14,22 +14,23 @@ from trainer.contracts.text_model import Name, TextModel
 
 
 class LastStep(TextModel):
-    """The newest step of a run, for lists. A value that was not measured is null."""
+    """The newest step of a run, for lists. A value that was not measured, or that its writer does not know, is null."""
 
     step: int
     global_batch_size: int
-    num_prompts: int
-    num_tokens: int
+    num_prompts: int | None
+    num_tokens: int | None
     loss: float | NonFinite | None
     reward: float | NonFinite | None
     """The newest that was measured: only the first step of an iteration has one."""
     tokens_per_s: float | NonFinite | None
-    measured_idle_frac: float
-    predicted_idle_frac: float
-    idle_bound_frac: float
+    measured_idle_frac: float | None
+    predicted_idle_frac: float | None
+    idle_bound_frac: float | None
     step_s: float
     """Seconds from the step's start to its end, generation included."""
-    loss_aggregation: str
+    loss_aggregation: str | None
+    """Null: recorded without a schedule."""
 
 
 class RunSummary(TextModel):

@@ -33,7 +33,10 @@ STEP_SERIES: dict[str, Reduction] = {
     "idle_bound_frac": Reduction.MEAN,
     "padding_frac": Reduction.MEAN,
 }
-"""Series that every run has. Over several steps a chart shows the mean step, each weighing 1."""
+"""Series of a step's own numbers, as far as its writer knows them.
+
+Over several steps a chart shows the mean step, each weighing 1.
+"""
 
 
 def step_series_column(name: str) -> Column[float]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pydantic import ConfigDict
+
 from orchestrator.contracts.messages import ScheduleMessage, StepReport
 from trainer.contracts.text_model import TextModel
 
@@ -9,13 +11,16 @@ from trainer.contracts.text_model import TextModel
 class StepRow(StepReport):
     """One step without its schedule: what the driver told, and where it belongs."""
 
+    # What a writer may leave out is null in every answer.
+    model_config = ConfigDict(json_schema_serialization_defaults_required=True)
+
     attempt: int
     superseded: bool
     """Whether a later attempt trained this step again."""
     samples_total: int
     """Samples trained up to and including this step: the running sum of global_batch_size."""
-    tokens_total: int
-    """Tokens trained up to and including this step."""
+    tokens_total: int | None
+    """Tokens trained up to and including this step; null when a step up to here does not tell its own."""
 
 
 class StepPage(TextModel):

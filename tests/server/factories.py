@@ -97,6 +97,8 @@ def _facts(step: int, shapes: Sequence[SampleShape]) -> dict[str, Any]:
         "num_generated": len(shapes) + 2,
         "num_filtered": 2,
         "num_dropped": 0,
+        "num_carried_in": 0,
+        "num_carried_out": 0,
         "lr": 1e-3,
         "lr_unit": LrUnit.SAMPLES,
         "lr_position_before": 0,

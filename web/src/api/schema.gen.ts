@@ -4361,7 +4361,7 @@ export interface components {
             /** Attempt */
             attempt: number;
             /** @description Only under `batch: adaptive`. */
-            batch_decision?: components["schemas"]["BatchDecision"] | null;
+            batch_decision: components["schemas"]["BatchDecision"] | null;
             /**
              * Ended At
              * Format: date-time
@@ -4376,21 +4376,21 @@ export interface components {
              * Idle Bound Frac
              * @description No schedule of these samples on this layout can be predicted to wait less.
              */
-            idle_bound_frac?: number | null;
+            idle_bound_frac: number | null;
             /**
              * Iteration
              * @description Counts from 0 within its phase.
              */
-            iteration?: number | null;
+            iteration: number | null;
             /** Lr */
-            lr?: number | null;
+            lr: number | null;
             /** Lr Position After */
-            lr_position_after?: number | null;
+            lr_position_after: number | null;
             /** Lr Position Before */
-            lr_position_before?: number | null;
-            lr_unit?: components["schemas"]["LrUnit"] | null;
+            lr_position_before: number | null;
+            lr_unit: components["schemas"]["LrUnit"] | null;
             /** Measured Idle Frac */
-            measured_idle_frac?: number | null;
+            measured_idle_frac: number | null;
             /** Metrics */
             metrics: {
                 [key: string]: components["schemas"]["MetricMessage"];
@@ -4401,57 +4401,57 @@ export interface components {
              *
              *     What comes in (carried in, generated) goes out: filtered, dropped, carried out or trained.
              */
-            num_carried_in?: number | null;
+            num_carried_in: number | null;
             /**
              * Num Carried Out
              * @description Rollouts that wait for the next iteration.
              */
-            num_carried_out?: number | null;
+            num_carried_out: number | null;
             /** Num Dropped */
-            num_dropped?: number | null;
+            num_dropped: number | null;
             /**
              * Num Dummies
              * @description Over all ranks.
              */
-            num_dummies?: number | null;
+            num_dummies: number | null;
             /** Num Filtered */
-            num_filtered?: number | null;
+            num_filtered: number | null;
             /**
              * Num Generated
              * @description Rollouts generated for this step's iteration; 0 but at its first step, as are the next four.
              */
-            num_generated?: number | null;
+            num_generated: number | null;
             /** Num Loss Tokens */
-            num_loss_tokens?: number | null;
+            num_loss_tokens: number | null;
             /**
              * Num Microbatches
              * @description Micro-batches of each rank, dummies included.
              */
-            num_microbatches?: number | null;
+            num_microbatches: number | null;
             /** Num Over Cap */
-            num_over_cap?: number | null;
+            num_over_cap: number | null;
             /** Num Prompts */
-            num_prompts?: number | null;
+            num_prompts: number | null;
             /** Num Rollouts */
-            num_rollouts?: number | null;
+            num_rollouts: number | null;
             /** Num Tokens */
-            num_tokens?: number | null;
+            num_tokens: number | null;
             /**
              * Padding Frac
              * @description Share of computed token positions that hold no token.
              */
-            padding_frac?: number | null;
-            phase?: components["schemas"]["Phase"] | null;
+            padding_frac: number | null;
+            phase: components["schemas"]["Phase"] | null;
             /**
              * Policy Version
              * @description Number of weight updates before this step.
              */
-            policy_version?: number | null;
+            policy_version: number | null;
             /**
              * Predicted Idle Frac
              * @description Share of the ranks' time, until the last one is done, in which they wait; by predicted cost.
              */
-            predicted_idle_frac?: number | null;
+            predicted_idle_frac: number | null;
             /**
              * Samples Total
              * @description Samples trained up to and including this step: the running sum of global_batch_size.
@@ -4462,7 +4462,7 @@ export interface components {
              * Format: date-time
              */
             started_at: string;
-            status?: components["schemas"]["StepStatus"] | null;
+            status: components["schemas"]["StepStatus"] | null;
             /** Step */
             step: number;
             /**

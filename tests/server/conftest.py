@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,15 @@ def server(tmp_path: Path, database_url: str | None) -> Iterator[LiveServer]:
     """A server without a supervisor: runs are recorded, none is started. On each database."""
     with running_server(tmp_path / "home", database_url=database_url) as live:
         yield live
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def shared_server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
+    """As `server`, one for a whole file, whose tests have runs of their own."""
+    with ExitStack() as stack:
+        is_sqlite = request.param == "sqlite"
+        url = None if is_sqlite else stack.enter_context(own_database(request.getfixturevalue("postgres_uri")))
+        yield stack.enter_context(running_server(tmp_path_factory.mktemp("home"), database_url=url))
 
 
 @pytest.fixture

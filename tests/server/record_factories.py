@@ -6,12 +6,30 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
+import httpx
+
 from orchestrator.contracts.checkpoint_messages import CheckpointMessage
 from orchestrator.contracts.log_messages import LogLine
 from orchestrator.contracts.rollout_messages import GroupMessage, IterationMessage, RolloutMessage
 from orchestrator.contracts.system_message import SystemSample
 from orchestrator.contracts.timeline_message import TimelineColumns
 from tests.server.factories import START
+from tests.server.live_server import LaunchedRun, LiveServer
+from trainer.contracts.text_model import TextModel
+
+NAMES = {"rollouts": "iterations", "logs": "lines", "checkpoints": "checkpoints"}
+"""Of each kind of batch: the field that holds its records."""
+
+
+def post(
+    server: LiveServer, run: LaunchedRun, kind: str, *messages: TextModel, attempt: int | None = None
+) -> httpx.Response:
+    """Post a batch with the attempt's own token."""
+    body = {
+        "attempt": run.attempt if attempt is None else attempt,
+        NAMES[kind]: [message.model_dump(mode="json") for message in messages],
+    }
+    return server.http.post(f"/api/v1/runs/{run.id}/{kind}:batch", json=body, headers=run.headers)
 
 
 def rollout_message(rollout_id: str, **changes: Any) -> RolloutMessage:

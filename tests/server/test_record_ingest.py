@@ -3,7 +3,6 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-import httpx
 import pytest
 from sqlalchemy import func, select
 
@@ -15,16 +14,19 @@ from server.database.tables import (
     rollout_groups,
     rollout_tokens,
     rollouts,
+    runs,
     system_samples,
     timelines,
 )
 from tests.server.factories import START, step_message
 from tests.server.live_server import LaunchedRun, LiveServer
 from tests.server.record_factories import (
+    NAMES,
     checkpoint_message,
     group_message,
     iteration_message,
     log_line,
+    post,
     rollout_message,
     system_sample,
     timeline_columns,
@@ -33,22 +35,17 @@ from trainer.contracts.text_model import TextModel
 
 pytestmark = pytest.mark.stack
 
-NAMES = {"rollouts": "iterations", "logs": "lines", "checkpoints": "checkpoints"}
+
+@pytest.fixture
+def server(shared_server: LiveServer) -> LiveServer:
+    return shared_server
 
 
-def post(
-    server: LiveServer, run: LaunchedRun, kind: str, *messages: TextModel, attempt: int | None = None
-) -> httpx.Response:
-    body = {
-        "attempt": run.attempt if attempt is None else attempt,
-        NAMES[kind]: [message.model_dump(mode="json") for message in messages],
-    }
-    return server.http.post(f"/api/v1/runs/{run.id}/{kind}:batch", json=body, headers=run.headers)
-
-
-def count(server: LiveServer, table: Any) -> int:
+def count(server: LiveServer, run: LaunchedRun, table: Any) -> int:
     with server.services.database.read() as connection:
-        return int(connection.execute(select(func.count()).select_from(table)).scalar_one())
+        key = select(runs.c.key).where(runs.c.id == run.id).scalar_subquery()
+        query = select(func.count()).select_from(table).where(table.c.run_key == key)
+        return int(connection.execute(query).scalar_one())
 
 
 BATCHES: dict[str, tuple[TextModel, TextModel, TextModel]] = {
@@ -71,7 +68,7 @@ def test_records_are_taken_once_all_or_none_and_of_the_newest_attempt(server: Li
     conflict = post(server, run, kind, BATCHES[kind][0].model_copy(update=_later(kind)), changed)
     assert conflict.status_code == 409
     assert conflict.json()["type"].startswith("/problems/conflicting-")
-    assert count(server, table) == 2
+    assert count(server, run, table) == 2
     server.next_attempt(run)
     stale = post(server, run, kind, one)
     assert (stale.status_code, stale.json()["type"]) == (409, "/problems/stale-attempt")
@@ -91,7 +88,12 @@ def test_a_whole_iteration_is_stored_in_its_parts(server: LiveServer) -> None:
     waited = ({"rollout_id": "a", "fate": "trained", "step": 1, "age": 1},)
     taken_up = iteration_message(1, num_carried_in=1, num_trained=5, waited=waited)
     assert post(server, run, "rollouts", taken_up).json()["accepted"] == 1
-    assert [count(server, table) for table in (rollout_groups, rollouts, rollout_tokens, rollout_fates)] == [3, 5, 4, 1]
+    assert [count(server, run, table) for table in (rollout_groups, rollouts, rollout_tokens, rollout_fates)] == [
+        3,
+        5,
+        4,
+        1,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -107,29 +109,29 @@ def test_a_whole_iteration_is_stored_in_its_parts(server: LiveServer) -> None:
     ],
 )
 def test_books_that_contradict_the_rollouts_are_refused(
-    sqlite_server: LiveServer, changes: dict[str, Any], pointer: str
+    server: LiveServer, changes: dict[str, Any], pointer: str
 ) -> None:
-    run = sqlite_server.launch()
+    run = server.launch()
     body = {"attempt": 1, "iterations": [iteration_message(i).model_dump(mode="json") for i in (1, 0)]}
     body["iterations"][1] |= changes
-    answer = sqlite_server.http.post(f"/api/v1/runs/{run.id}/rollouts:batch", json=body, headers=run.headers)
+    answer = server.http.post(f"/api/v1/runs/{run.id}/rollouts:batch", json=body, headers=run.headers)
     assert answer.status_code == 422
     assert f"/iterations/1{pointer}" in [error["pointer"] for error in answer.json()["errors"]]
-    assert count(sqlite_server, iterations) == 0
+    assert count(server, run, iterations) == 0
 
 
-def test_what_no_database_can_hold_is_refused(sqlite_server: LiveServer) -> None:
-    run = sqlite_server.launch()
+def test_what_no_database_can_hold_is_refused(server: LiveServer) -> None:
+    run = server.launch()
     early = "0001-01-01T00:00:00+14:00"
     for kind, message, field in (
         ("logs", log_line(0), "/lines/0/at"),
         ("checkpoints", checkpoint_message(0), "/checkpoints/0/at"),
     ):
         body = {"attempt": 1, NAMES[kind]: [message.model_dump(mode="json") | {"at": early}]}
-        answer = sqlite_server.http.post(f"/api/v1/runs/{run.id}/{kind}:batch", json=body, headers=run.headers)
+        answer = server.http.post(f"/api/v1/runs/{run.id}/{kind}:batch", json=body, headers=run.headers)
         assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, field)
     beat = _beat(system_sample().model_dump(mode="json") | {"at": early})
-    answer = sqlite_server.http.post(f"/api/v1/runs/{run.id}/heartbeat", json=beat, headers=run.headers)
+    answer = server.http.post(f"/api/v1/runs/{run.id}/heartbeat", json=beat, headers=run.headers)
     assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "/system/at")
 
 
@@ -139,7 +141,8 @@ def test_a_later_message_of_a_checkpoint_takes_its_place_and_an_older_one_does_n
     answers = [post(server, run, "checkpoints", message).json()["accepted"] for message in (whole, removed, whole)]
     assert answers == [1, 1, 0]
     with server.services.database.read() as connection:
-        assert connection.execute(select(checkpoints.c.removed)).scalars().all() == [True]
+        query = select(checkpoints.c.removed).join(runs, runs.c.key == checkpoints.c.run_key)
+        assert connection.execute(query.where(runs.c.id == run.id)).scalars().all() == [True]
 
 
 def test_a_timeline_comes_with_its_step_and_a_sample_of_the_machine_with_a_heartbeat(server: LiveServer) -> None:
@@ -150,7 +153,7 @@ def test_a_timeline_comes_with_its_step_and_a_sample_of_the_machine_with_a_heart
     for second in (0.0, 0.0, 5.0):
         beat = _beat(system_sample(second).model_dump(mode="json"))
         server.http.post(f"/api/v1/runs/{run.id}/heartbeat", json=beat, headers=run.headers)
-    assert (count(server, timelines), count(server, system_samples)) == (1, 2)
+    assert (count(server, run, timelines), count(server, run, system_samples)) == (1, 2)
 
 
 def _beat(system: dict[str, Any]) -> dict[str, Any]:

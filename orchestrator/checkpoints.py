@@ -19,9 +19,11 @@ from orchestrator.contracts.checkpoint_messages import CheckpointMessage
 from orchestrator.contracts.messages import EventMessage
 from orchestrator.contracts.rollout import Reporter
 from orchestrator.stopwatch import Stopwatch
+from orchestrator.timekeeper import Timekeeper
 from orchestrator.train_items import TrainItem
 from orchestrator.training_state import TrainingState, read_training_state, write_training_state
 from trainer.contracts.policy_trainer import PolicyTrainer
+from trainer.contracts.span import Activity
 
 _log = logging.getLogger(__name__)
 
@@ -54,8 +56,10 @@ class Checkpoints:
         reporter: Reporter,
         every_steps: int,
         write_model_files: Callable[[Path], None],
+        time: Timekeeper,
     ) -> None:
         """write_model_files: writes config.json and the tokenizer, so that a checkpoint says what it is of."""
+        self._time = time
         self._store = store
         self._trainer = trainer
         self._reporter = reporter
@@ -84,10 +88,11 @@ class Checkpoints:
         """Begin a checkpoint. Training may go on when it returns."""
         self.settle()
         stopwatch = Stopwatch()
-        directory = self._store.begin(state.num_steps)
-        self._trainer.begin_save(str(directory))
-        write_training_state(directory, state, waiting)
-        self._write_model_files(directory)
+        with self._time.phase("save", Activity.SAVE):
+            directory = self._store.begin(state.num_steps)
+            self._trainer.begin_save(str(directory))
+            write_training_state(directory, state, waiting)
+            self._write_model_files(directory)
         self._last_step, self._being_written = state.num_steps, _Writing(state=state, since=stopwatch)
         _log.info("checkpoint of step %d: training stood still for %.2f s", state.num_steps, stopwatch.seconds)
 
@@ -95,7 +100,8 @@ class Checkpoints:
         """Wait until the checkpoint that is being written is there for good."""
         if self._being_written is None:
             return
-        self._trainer.finish_save()
+        with self._time.phase("finish_save"):
+            self._trainer.finish_save()
         written, self._being_written = self._being_written, None
         message = self._message(written)
         directory = self._store.commit(message.step, message)

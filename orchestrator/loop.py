@@ -33,11 +33,11 @@ from orchestrator.rollout_counts import NO_ROLLOUTS, count_rollouts
 from orchestrator.rollout_round import RolledOut, Roller
 from orchestrator.size_plan import steps_left
 from orchestrator.step_runner import PhaseGoal, StepRunner, StopRequestedError
-from orchestrator.stopwatch import Stopwatch
 from orchestrator.train_items import TrainItem, num_rollouts, rollout_items, with_advantages
 from orchestrator.training_state import TrainingState
 from orchestrator.warm_start import WarmStart
 from trainer.contracts.metric import Metric
+from trainer.contracts.span import Activity
 
 _log = logging.getLogger(__name__)
 
@@ -103,6 +103,7 @@ class TrainingLoop:
         self._source = source
         self._checkpoints = checkpoints
         self._recorder = recorder
+        steps.before_pause = checkpoints.settle
         self._steps_left = plan.steps_left()
         self._adaptive = AdaptiveSize(plan.batch) if isinstance(plan.batch, AdaptiveBatchSpec) else None
         self._position = BatchPosition()
@@ -117,7 +118,9 @@ class TrainingLoop:
             TrainerError, EngineError: a part cannot go on.
         """
         try:
-            for iteration in range(self._first_iteration(), self._plan.iterations):
+            first = self._first_iteration()
+            self._steps.restart_clock()
+            for iteration in range(first, self._plan.iterations):
                 self._iterate(iteration)
                 self._checkpoints.save_if_due(self._state(iteration + 1), self._waiting)
             self._checkpoints.save(self._state(self._plan.iterations), self._waiting)
@@ -170,15 +173,15 @@ class TrainingLoop:
 
     def _iterate(self, iteration: int) -> None:
         """One round of generate and train."""
-        since = Stopwatch()
+        since = self._steps.time.stopwatch()
         self._tell_activity(iteration, f"generating {self._plan.rollouts_per_iteration} rollouts")
         rolled = self._roller.roll(iteration, num_empty_before=self._num_empty)
-        waited = [replace(item, age=item.age + 1) for item in self._waiting]
         fresh, metrics = self._made_of(rolled)
-        done = self._cut(waited, fresh, iteration, rolled)
+        with self._steps.time.phase("schedule", Activity.SCHEDULE):
+            done = self._cut(fresh, iteration, rolled)
         self._waiting = [done.items[i] for i in done.cut.carried]
         if done.cut.steps:
-            self._train(done, metrics, since)
+            self._train(done, metrics)
         failure = None if done.cut.steps else self._train_nothing(done)
         self._reporter.iteration(self._recorder.message(done, since))
         if failure is not None:
@@ -187,10 +190,12 @@ class TrainingLoop:
     def _made_of(self, rolled: RolledOut) -> tuple[list[TrainItem], dict[str, Metric]]:
         """What the kept rollouts give to train, and what is to be told of them."""
         scored, cost = self._steps.score(rollout_items(rolled.filtered.kept))
-        items, taken = with_advantages(scored, self._plan.estimate, kl=self._plan.reward_kl)
+        with self._steps.time.phase("schedule", Activity.SCHEDULE):
+            items, taken = with_advantages(scored, self._plan.estimate, kl=self._plan.reward_kl)
         return self._recorder.mark(items, rolled.groups), rolled.metrics() | cost | taken
 
-    def _cut(self, waited: list[TrainItem], fresh: list[TrainItem], iteration: int, rolled: RolledOut) -> CutIteration:
+    def _cut(self, fresh: list[TrainItem], iteration: int, rolled: RolledOut) -> CutIteration:
+        waited = [replace(item, age=item.age + 1) for item in self._waiting]
         items = waited + fresh
         shapes = [item.shape for item in items]
         cut = cut_into_steps(
@@ -216,13 +221,12 @@ class TrainingLoop:
             first_step=self._steps.num_steps,
         )
 
-    def _train(self, done: CutIteration, of_rollouts: Mapping[str, Metric], since: Stopwatch) -> None:
+    def _train(self, done: CutIteration, of_rollouts: Mapping[str, Metric]) -> None:
         """Train the steps of an iteration. The first one tells of the rollouts, the last one pushes the weights."""
         steps = done.cut.steps
         self._num_empty = 0
         self._tell_activity(done.iteration, f"training {len(steps)} steps on {sum(map(len, steps))} samples")
         for k, indices in enumerate(steps):
-            since = since if k == 0 else Stopwatch()
             items = [done.items[i] for i in indices]
             trained = self._steps.train(items, iteration=done.iteration)
             self._position = self._position.after(len(items))
@@ -233,7 +237,6 @@ class TrainingLoop:
                 metrics |= self._steps.push_weights()
             self._steps.report(
                 trained,
-                since=since,
                 metrics=metrics,
                 counts=done.counts if k == 0 else NO_ROLLOUTS,
                 decision=decision,
@@ -241,6 +244,7 @@ class TrainingLoop:
 
     def _train_nothing(self, done: CutIteration) -> NothingToTrainError | None:
         """Tell of an iteration that gives no step: weights and LR position stay. Too many empty ones end the run."""
+        self._steps.restart_clock()
         if done.rolled.filtered.kept and done.counts.num_carried_out:
             self._num_empty = 0
             self._tell(carried_event(done.iteration, done.rolled, done.counts, at=datetime.now(UTC)))

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -43,11 +44,12 @@ from orchestrator.reward import make_reward
 from orchestrator.rollout_round import Roller
 from orchestrator.seeds import derive_seed
 from orchestrator.step_runner import PhaseGoal, StepRunner
+from orchestrator.timekeeper import Timekeeper
 from orchestrator.tokenizer import TextTokenizer
 from orchestrator.warm_start import HeldOutEval, WarmStart
 from trainer.architecture import load_hf_config
 from trainer.contracts.model_spec import ModelSpec, ScratchModelSpec
-from trainer.contracts.policy_trainer import PolicyTrainer, TrainerError
+from trainer.contracts.policy_trainer import TrainerError
 from trainer.contracts.python_function import PythonFunction
 from trainer.contracts.trainer_spec import PhaseSpec
 from trainer.ray_trainer import RayPolicyTrainer
@@ -149,7 +151,8 @@ def build_loop(launch: AttemptLaunch, reporter: Reporter, ends: ExitStack) -> Tr
             num_prompts=spec.data.rollout_batch_size,
             filter_spec=spec.filter,
             seed=spec.seed,
-            check_stop=parts.steps.check_stop,
+            obey=parts.steps.obey,
+            time=parts.steps.time,
         ),
         steps=parts.steps,
         reporter=reporter,
@@ -181,7 +184,7 @@ def _build_parts(spec: RunSpec, reporter: Reporter, ends: ExitStack, store: Chec
     trainer = RayPolicyTrainer(spec.trainer)
     ends.callback(trainer.close)
     _log.info("trainer and engine are ready")
-    geometry = geometry_of(spec.schedule, spec.parallelism)
+    geometry, time = geometry_of(spec.schedule, spec.parallelism), Timekeeper()
     return _Parts(
         tokenizer=tokenizer,
         source=TaskPromptSource(stream, tokenizer, max_prompt_tokens=spec.data.max_prompt_tokens),
@@ -195,30 +198,22 @@ def _build_parts(spec: RunSpec, reporter: Reporter, ends: ExitStack, store: Chec
             cost_model=CostModel.from_hf_config(hf_config),
             max_consecutive_skips=spec.limits.max_consecutive_skips,
             calibration=CostCalibration(cp=geometry.cp) if spec.schedule.cost is CostSource.MEASURED else None,
+            time=time,
         ),
-        checkpoints=_checkpoints(store, spec.checkpoint.every_steps, trainer, reporter, hf_config, tokenizer),
+        checkpoints=Checkpoints(
+            store,
+            trainer=trainer,
+            reporter=reporter,
+            every_steps=spec.checkpoint.every_steps,
+            write_model_files=partial(_write_model_files, hf_config, tokenizer),
+            time=time,
+        ),
     )
 
 
-def _checkpoints(
-    store: CheckpointStore,
-    every_steps: int,
-    trainer: PolicyTrainer,
-    reporter: Reporter,
-    hf_config: Mapping[str, Any],
-    tokenizer: TextTokenizer,
-) -> Checkpoints:
-    def write_model_files(directory: Path) -> None:
-        (directory / "config.json").write_text(json.dumps(dict(hf_config), indent=2))
-        tokenizer.save(directory)
-
-    return Checkpoints(
-        store,
-        trainer=trainer,
-        reporter=reporter,
-        every_steps=every_steps,
-        write_model_files=write_model_files,
-    )
+def _write_model_files(hf_config: Mapping[str, Any], tokenizer: TextTokenizer, directory: Path) -> None:
+    (directory / "config.json").write_text(json.dumps(dict(hf_config), indent=2))
+    tokenizer.save(directory)
 
 
 def _warm_start(spec: RunSpec, parts: _Parts, reporter: Reporter) -> WarmStart | None:
@@ -237,6 +232,7 @@ def _warm_start(spec: RunSpec, parts: _Parts, reporter: Reporter) -> WarmStart |
             decode=parts.tokenizer.decode,
             num_prompts=spec.warm_start.eval_prompts,
             max_new_tokens=spec.rollout.max_new_tokens,
+            time=parts.steps.time,
         ),
         reporter=reporter,
         checkpoints=parts.checkpoints,

@@ -24,8 +24,9 @@ from orchestrator.contracts.rollout import (
 from orchestrator.contracts.rollout_spec import FilterSpec, RolloutSpec
 from orchestrator.group_filter import EmptyDecision, FilteredGroups, decide_when_empty, filter_groups
 from orchestrator.seeds import derive_seed
-from orchestrator.stopwatch import Stopwatch
+from orchestrator.timekeeper import Timekeeper
 from trainer.contracts.metric import Metric, last, mean
+from trainer.contracts.span import Activity
 
 Decode = Callable[[Sequence[int]], str]
 """Token ids of an answer → its text."""
@@ -76,9 +77,10 @@ class Roller:
         num_prompts: int,
         filter_spec: FilterSpec,
         seed: int,
-        check_stop: Callable[[], None],
+        obey: Callable[[], None],
+        time: Timekeeper,
     ) -> None:
-        """check_stop: called before and after each generation; may raise to end the run there."""
+        """obey: called before and after each generation; may wait there, or raise to end the run."""
         self._source = source
         self._engine = engine
         self._reward = reward
@@ -87,7 +89,8 @@ class Roller:
         self._num_prompts = num_prompts
         self._filter = filter_spec
         self._seed = seed
-        self._check_stop = check_stop
+        self._obey = obey
+        self._time = time
 
     def roll(self, iteration: int, *, num_empty_before: int) -> RolledOut:
         """Roll out until a group survives the filter, or no refill is left.
@@ -100,7 +103,8 @@ class Roller:
             prompts = self._source.take(self._num_prompts)
             completions, seconds = self._generate(prompts, derive_seed(self._seed, "rollout", iteration, num_refills))
             generate_s += seconds
-            groups += self._judged(prompts, completions)
+            with self._time.phase("score", Activity.SCORE):
+                groups += self._judged(prompts, completions)
             filtered = filter_groups(groups, self._filter.zero_variance)
             decision = decide_when_empty(
                 num_refills=num_refills, num_empty_before=num_empty_before, filter_spec=self._filter
@@ -117,14 +121,17 @@ class Roller:
         )
 
     def _generate(self, prompts: Sequence[Prompt], seed: int) -> tuple[Sequence[Completion], float]:
-        self._check_stop()
-        stopwatch = Stopwatch()
-        completions = self._engine.generate(
-            [prompt.token_ids for prompt in prompts for _ in range(self._rollout.group_size)],
-            Sampling(max_new_tokens=self._rollout.max_new_tokens, temperature=self._rollout.temperature, seed=seed),
-        )
-        self._check_stop()
-        return completions, stopwatch.seconds
+        self._obey()
+        stopwatch = self._time.stopwatch()
+        with self._time.phase("generate"):
+            completions = self._engine.generate(
+                [prompt.token_ids for prompt in prompts for _ in range(self._rollout.group_size)],
+                Sampling(max_new_tokens=self._rollout.max_new_tokens, temperature=self._rollout.temperature, seed=seed),
+            )
+        seconds = stopwatch.seconds
+        self._time.add(self._engine.take_spans())
+        self._obey()
+        return completions, seconds
 
     def _judged(self, prompts: Sequence[Prompt], completions: Sequence[Completion]) -> list[Group]:
         size = self._rollout.group_size

@@ -17,6 +17,7 @@ from orchestrator.contracts.messages import (
     StepMessage,
 )
 from orchestrator.contracts.rollout_spec import ZeroVariancePolicy
+from orchestrator.contracts.timeline_message import TimelineColumns
 from orchestrator.geometry import StepGeometry
 from orchestrator.rollout_counts import NO_ROLLOUTS, RolloutCounts
 from orchestrator.step_figures import StepFigures, idle_frac
@@ -65,12 +66,14 @@ def step_message(
     metrics: Mapping[str, Metric],
     counts: RolloutCounts = NO_ROLLOUTS,
     decision: BatchDecision | None = None,
+    timeline: TimelineColumns | None = None,
 ) -> StepMessage:
     """Tell everything about a step.
 
     seconds: from its start to its end, generation included where it began with that.
     metrics: what the trainer's own record does not know.
     decision: what the step's noise scale said of the coming sizes, under `batch: adaptive`.
+    timeline: who did what within these seconds.
     """
     shapes = [item.shape for item in trained.items]
     record, figures = trained.record, trained.figures
@@ -108,6 +111,7 @@ def step_message(
         padding_frac=_padding_frac(record),
         metrics={name: metric_message(metric) for name, metric in all_metrics.items()},
         schedule=_schedule_message(trained),
+        timeline=timeline,
     )
 
 

@@ -10,7 +10,7 @@ The warm start and the loop both train through it: the one place that counts ste
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -29,12 +29,13 @@ from orchestrator.schedule import build_dp_schedule
 from orchestrator.skipped_steps import SkippedSteps
 from orchestrator.step_figures import step_figures
 from orchestrator.step_message import TrainedStep, step_message
-from orchestrator.stopwatch import Stopwatch
+from orchestrator.timekeeper import Timekeeper
 from orchestrator.train_items import TrainItem, scoring_samples, train_samples, with_log_probs
 from trainer.contracts.certificate import LossAggregation
 from trainer.contracts.metric import Metric, mean
 from trainer.contracts.policy_trainer import LogProbsOf, PolicyTrainer, StepRecord
 from trainer.contracts.schedule import DpSchedule, StepSchedule
+from trainer.contracts.span import Activity
 from trainer.contracts.trainer_spec import PhaseSpec
 
 _log = logging.getLogger(__name__)
@@ -71,8 +72,12 @@ class StepRunner:
         cost_model: CostModel,
         calibration: CostCalibration | None = None,
         max_consecutive_skips: int = LimitsSpec().max_consecutive_skips,
+        time: Timekeeper | None = None,
     ) -> None:
-        """cost_model: from the model's shape. calibration: learns a better one from the steps, where that is wanted."""
+        """cost_model: from the model's shape. calibration: learns a better one from the steps, where that is wanted.
+
+        time: the attempt's; None makes one, which others find as `time`.
+        """
         self._trainer = trainer
         self._engine = engine
         self._reporter = reporter
@@ -83,6 +88,10 @@ class StepRunner:
         self._goal: PhaseGoal | None = None
         self._num_steps = 0
         self._policy_version = 0
+        self.time = time or Timekeeper()
+        self.before_pause: Callable[[], None] = lambda: None
+        """Called before a pause, which may be long: what is under way should be brought to an end."""
+        self._since = self.time.stopwatch()
 
     @property
     def num_steps(self) -> int:
@@ -94,10 +103,18 @@ class StepRunner:
         """Number of weight updates so far."""
         return self._policy_version
 
-    def check_stop(self) -> None:
-        """Raise StopRequestedError if the server wants the attempt to end."""
+    def obey(self) -> None:
+        """Wait as long as the server wants a pause; raise StopRequestedError if it wants the attempt to end."""
+        if self._reporter.pause_requested:
+            with self.time.standing_still():
+                self.before_pause()
+                self._reporter.wait_while_paused()
         if self._reporter.stop_requested:
             raise StopRequestedError(f"asked to stop after {self._num_steps} steps")
+
+    def restart_clock(self) -> None:
+        """What the time until now was spent on belongs to no step. Otherwise a step begins where the last one ended."""
+        self._since = self.time.stopwatch()
 
     def begin(self, goal: PhaseGoal) -> None:
         """Optimise something else from now on: optimizer and LR position begin anew."""
@@ -120,25 +137,30 @@ class StepRunner:
             raise RuntimeError("score was called before begin")
         if not items or not (goal.needs_trainer_log_probs or goal.spec.keeps_reference):
             return list(items), {}
-        stopwatch = Stopwatch()
-        plan = self._plan([item.shape for item in items], goal, self._present_cost_model())
-        samples = scoring_samples(items)
+        stopwatch = self.time.stopwatch()
+        with self.time.phase("schedule", Activity.SCHEDULE):
+            plan = self._plan([item.shape for item in items], goal, self._present_cost_model())
+            samples = scoring_samples(items)
         ask = partial(self._trainer.log_probs, samples=samples, schedule=plan)
-        scored = with_log_probs(
-            items,
-            trainer=ask(of=LogProbsOf.POLICY) if goal.needs_trainer_log_probs else None,
-            reference=ask(of=LogProbsOf.REFERENCE) if goal.spec.keeps_reference else None,
-        )
+        with self.time.phase("log_probs"):
+            scored = with_log_probs(
+                items,
+                trainer=ask(of=LogProbsOf.POLICY) if goal.needs_trainer_log_probs else None,
+                reference=ask(of=LogProbsOf.REFERENCE) if goal.spec.keeps_reference else None,
+            )
         return scored, {"perf/log_probs_s": mean(stopwatch.seconds, 1)}
 
     def train(self, items: Sequence[TrainItem], *, iteration: int) -> TrainedStep:
         """Train one step on all the items. It is to be reported before the next one begins."""
-        self.check_stop()
+        self.obey()
         if self._goal is None:
             raise RuntimeError("train was called before begin")
         cost_model = self._present_cost_model()
-        plan = self._plan([item.shape for item in items], self._goal, cost_model)
-        [record] = self._trainer.train(samples=train_samples(items, plan.certificates[0]), schedule=plan)
+        with self.time.phase("schedule", Activity.SCHEDULE):
+            plan = self._plan([item.shape for item in items], self._goal, cost_model)
+            samples = train_samples(items, plan.certificates[0])
+        with self.time.phase("train"):
+            [record] = self._trainer.train(samples=samples, schedule=plan)
         trained = self._trained(items, iteration, self._goal, cost_model, plan.step(0), record)
         self._num_steps += 1
         self._policy_version += record.status.moved_weights
@@ -188,32 +210,37 @@ class StepRunner:
 
     def push_weights(self) -> dict[str, Metric]:
         """Let the engine generate with the policy as it is now; returns what that cost."""
-        stopwatch = Stopwatch()
-        self._engine.push_weights(self._trainer.weights(), self._policy_version)
+        stopwatch = self.time.stopwatch()
+        with self.time.phase("push"):
+            self._engine.push_weights(self._trainer.weights(), self._policy_version)
+        self.time.add(self._engine.take_spans())
         return {"perf/push_s": mean(stopwatch.seconds, 1)}
 
     def report(
         self,
         trained: TrainedStep,
         *,
-        since: Stopwatch,
         metrics: Mapping[str, Metric],
         counts: RolloutCounts = NO_ROLLOUTS,
         decision: BatchDecision | None = None,
     ) -> None:
-        """Tell the server about a step. `since`: when the work on it began.
+        """Tell the server about a step, which took as long as it is since the one before it was told.
 
         Raises:
             TooManySkipsError: it was one too many without a finite loss and gradient.
         """
+        since, seconds = self._since, self._since.seconds
+        self.time.add(self._trainer.take_spans())
         message = step_message(
             trained,
             started_at=since.started_at,
-            seconds=since.seconds,
+            seconds=seconds,
             counts=counts,
             metrics=metrics,
             decision=decision,
+            timeline=self.time.timeline(since, seconds),
         )
+        self.restart_clock()
         self._reporter.step(message)
         event = self._skipped.observe(trained, at=datetime.now(UTC))
         if event is not None:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 
 class Stopwatch:
     """Runs from the moment it is made."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
+        """clock: seconds; one that stands still makes this stopwatch stand still too."""
+        self._clock = clock
         self.started_at = datetime.now(UTC)
-        self._start_s = time.perf_counter()
+        self.start_s = clock()
 
     @property
     def seconds(self) -> float:
         """Seconds since it was made."""
-        return time.perf_counter() - self._start_s
+        return self._clock() - self.start_s

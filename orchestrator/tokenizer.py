@@ -95,7 +95,10 @@ class TextTokenizer:
         """
         backend = self.backend.backend_tokenizer
         stream = DecodeStream(skip_special_tokens=False)
-        return [stream.step(backend, token) or "" for token in token_ids]
+        pieces = [stream.step(backend, token) or "" for token in token_ids]
+        # The stream waits for the rest of a character that never comes.
+        unfinished = backend.decode(list(token_ids), skip_special_tokens=False)[sum(map(len, pieces)) :]
+        return [*pieces[:-1], pieces[-1] + unfinished] if unfinished else pieces
 
     def _encode(self, text: str) -> tuple[int, ...]:
         return tuple(self.backend.encode(text, add_special_tokens=False))

@@ -15,10 +15,11 @@ from orchestrator.contracts.rollout import PromptSource, Reporter, Reward, Rollo
 from orchestrator.contracts.warm_start_spec import SftWarmStartSpec
 from orchestrator.rollout_round import Decode
 from orchestrator.step_runner import PhaseGoal, StepRunner
-from orchestrator.stopwatch import Stopwatch
+from orchestrator.timekeeper import Timekeeper
 from orchestrator.train_items import supervised_item
 from orchestrator.training_state import TrainingState
 from trainer.contracts.metric import Metric, mean
+from trainer.contracts.span import Activity
 
 _log = logging.getLogger(__name__)
 
@@ -38,7 +39,9 @@ class HeldOutEval:
         decode: Decode,
         num_prompts: int,
         max_new_tokens: int,
+        time: Timekeeper,
     ) -> None:
+        self._time = time
         self._prompts = source.held_out(num_prompts)
         self._engine = engine
         self._reward = reward
@@ -47,11 +50,14 @@ class HeldOutEval:
 
     def measure(self) -> Metric:
         """Ask all of them. Unscorable answers are left out; without any other there is nothing to measure."""
-        completions = self._engine.generate([prompt.token_ids for prompt in self._prompts], self._sampling)
-        scores = [
-            self._reward.score(prompt, self._decode(completion.token_ids.tolist()))
-            for prompt, completion in zip(self._prompts, completions, strict=True)
-        ]
+        with self._time.phase("evaluate"):
+            completions = self._engine.generate([prompt.token_ids for prompt in self._prompts], self._sampling)
+        self._time.add(self._engine.take_spans(), Activity.EVALUATE)
+        with self._time.phase("score", Activity.EVALUATE):
+            scores = [
+                self._reward.score(prompt, self._decode(completion.token_ids.tolist()))
+                for prompt, completion in zip(self._prompts, completions, strict=True)
+            ]
         judged = [score for score in scores if score is not None]
         return mean(sum(judged), len(judged))
 
@@ -89,6 +95,7 @@ class WarmStart:
             StopRequestedError: the server wants the attempt to end.
         """
         first, measured = self._begin() if resumption is None else self._go_on(resumption)
+        self._steps.restart_clock()
         for step in range(first, self._spec.max_steps):
             if self._is_reached(measured):
                 break
@@ -125,7 +132,6 @@ class WarmStart:
 
     def _train_step(self, step: int, measured: Metric) -> Metric:
         """Train one step and measure when it is time; returns the newest measurement."""
-        since = Stopwatch()
         version = self._steps.policy_version
         items = [
             supervised_item(prompt, self._encode_answer(prompt.answer), policy_version=version)
@@ -135,10 +141,10 @@ class WarmStart:
         metrics: dict[str, Metric] = {}
         if (step + 1) % self._spec.eval_every == 0 or step + 1 == self._spec.max_steps:
             metrics |= self._steps.push_weights()
-            stopwatch = Stopwatch()
+            stopwatch = self._steps.time.stopwatch()
             measured = self._held_out.measure()
             metrics |= {"eval/reward": measured, "perf/eval_s": mean(stopwatch.seconds, 1)}
-        self._steps.report(trained, since=since, metrics=metrics)
+        self._steps.report(trained, metrics=metrics)
         return measured
 
     def _is_reached(self, measured: Metric) -> bool:

@@ -13,6 +13,7 @@ from orchestrator.contracts.checkpoint_messages import CheckpointMessage
 from orchestrator.contracts.messages import EventMessage, StateReport, StepMessage
 from orchestrator.contracts.rollout_messages import IterationMessage
 from trainer.contracts.policy_trainer import Weights
+from trainer.contracts.span import ActorSpans
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +119,10 @@ class RolloutEngine(Protocol):
 
     def push_weights(self, weights: Weights, policy_version: int) -> None:
         """Generate with these weights from now on."""
+        ...
+
+    def take_spans(self) -> ActorSpans:
+        """What the engines did when since this was last asked, by `time.perf_counter` of the calling process."""
         ...
 
     def close(self) -> None:

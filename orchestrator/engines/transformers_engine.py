@@ -7,7 +7,9 @@ Implements `RolloutEngine`. The driver imports no torch.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections import defaultdict, deque
+from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -17,8 +19,12 @@ import ray
 
 from orchestrator.contracts.rollout import Completion, Sampling
 from trainer.contracts.policy_trainer import Weights
+from trainer.contracts.span import Activity, ActorSpans, RemoteClock, Span, Timed
 
 _CLOSE_TIMEOUT_S = 10.0
+
+_MAX_SPANS = 1_000
+"""Of each replica, for a caller that never asks for them."""
 
 
 class EngineError(Exception):
@@ -37,13 +43,14 @@ class Replica:
     def ready(self) -> None:
         """Answers when the replica has been built."""
 
-    def set_weights(self, weights: Weights, policy_version: int) -> None:
-        self._generator.set_weights(weights, policy_version)
+    def set_weights(self, weights: Weights, policy_version: int) -> Timed:
+        return _timed(Activity.PUSH, self._generator.set_weights, weights, policy_version)
 
     def generate(
         self, prompts: Sequence[tuple[int, ...]], uniforms: npt.NDArray[np.float64], temperature: float
-    ) -> list[Completion]:
-        return self._generator.generate(prompts, uniforms, temperature)
+    ) -> Timed:
+        """A `Timed` list of completions."""
+        return _timed(Activity.GENERATE, self._generator.generate, prompts, uniforms, temperature)
 
 
 class TransformersEngine:
@@ -71,6 +78,8 @@ class TransformersEngine:
             runtime_env={"env_vars": {"OMP_NUM_THREADS": str(threads_per_replica)}},
         )
         self._actors = [actor_class.remote(dict(hf_config), options) for _ in range(replicas)]
+        self._clocks = [RemoteClock() for _ in self._actors]
+        self._spans: defaultdict[int, deque[Span]] = defaultdict(lambda: deque(maxlen=_MAX_SPANS))
 
     def generate(self, prompts: Sequence[Sequence[int]], sampling: Sampling) -> Sequence[Completion]:
         """One completion for each prompt, the same for any number of replicas up to rounding.
@@ -80,14 +89,15 @@ class TransformersEngine:
         """
         uniforms = np.random.default_rng(sampling.seed).random((len(prompts), sampling.max_new_tokens))
         shares = share_out(prompts, len(self._actors))
-        calls = [
-            actor.generate.remote([tuple(prompts[i]) for i in share], uniforms[share], sampling.temperature)
-            for actor, share in zip(self._actors, shares, strict=True)
+        sent_s = time.perf_counter()
+        calls = {
+            actor.generate.remote([tuple(prompts[i]) for i in share], uniforms[share], sampling.temperature): k
+            for k, (actor, share) in enumerate(zip(self._actors, shares, strict=True))
             if share
-        ]
+        }
         completions: dict[int, Completion] = {}
-        for share, results in zip((share for share in shares if share), _wait_for(calls), strict=True):
-            completions.update(zip(share, results, strict=True))
+        for k, results in self._wait_for(calls, sent_s).items():
+            completions.update(zip(shares[k], results, strict=True))
         return [completions[i] for i in range(len(prompts))]
 
     def push_weights(self, weights: Weights, policy_version: int) -> None:
@@ -97,7 +107,14 @@ class TransformersEngine:
             EngineError: a replica died, or the weights are not those of the model.
         """
         in_store = ray.put(dict(weights))
-        _wait_for([actor.set_weights.remote(in_store, policy_version) for actor in self._actors])
+        sent_s = time.perf_counter()
+        calls = {actor.set_weights.remote(in_store, policy_version): k for k, actor in enumerate(self._actors)}
+        self._wait_for(calls, sent_s)
+
+    def take_spans(self) -> ActorSpans:
+        spans = {f"engine {k}": list(of_replica) for k, of_replica in sorted(self._spans.items())}
+        self._spans.clear()
+        return spans
 
     def close(self) -> None:
         """End the replicas, and wait until they are gone. Safe to call twice."""
@@ -110,6 +127,18 @@ class TransformersEngine:
         calls = [actor.ready.remote() for actor in actors]
         ray.wait(calls, num_returns=len(calls), timeout=_CLOSE_TIMEOUT_S)
 
+    def _wait_for(self, calls: Mapping[Any, int], sent_s: float) -> dict[int, Any]:
+        """What each replica answers, by its number."""
+        values: dict[int, Any] = {}
+        pending = list(calls)
+        while pending:
+            (done, *_), pending = ray.wait(pending, num_returns=1)
+            received_s, k, timed = time.perf_counter(), calls[done], _get(done)
+            self._clocks[k].observe(timed, sent_s=sent_s, received_s=received_s)
+            self._spans[k].extend(map(self._clocks[k].here, timed.spans))
+            values[k] = timed.value
+        return values
+
 
 def share_out(prompts: Sequence[Sequence[int]], replicas: int) -> list[list[int]]:
     """Indices of the prompts of each replica. A group stays together, so that its prompt is read only once."""
@@ -121,10 +150,20 @@ def share_out(prompts: Sequence[Sequence[int]], replicas: int) -> list[list[int]
     return shares
 
 
-def _wait_for(calls: Sequence[Any]) -> list[Any]:
+def _timed(activity: Activity, work: Callable[..., Any], *arguments: Any) -> Timed:
+    """Do it, in the replica's process."""
+    began_s = time.perf_counter()
+    value = work(*arguments)
+    ended_s = time.perf_counter()
+    span = Span(activity=activity, start_s=began_s, end_s=ended_s)
+    return Timed(value=value, began_s=began_s, ended_s=ended_s, spans=(span,))
+
+
+def _get(call: Any) -> Timed:
     try:
-        return list(ray.get(list(calls)))
+        timed: Timed = ray.get(call)
     except ray.exceptions.RayTaskError as error:
         raise EngineError(f"an engine replica raised: {error.cause!r}") from error
     except ray.exceptions.RayActorError as error:
         raise EngineError(f"an engine replica died: {error}") from error
+    return timed

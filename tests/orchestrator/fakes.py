@@ -17,6 +17,7 @@ from trainer.contracts.metric import mean
 from trainer.contracts.policy_trainer import GradientNoise, LogProbsOf, StepRecord, StepStatus, Weights
 from trainer.contracts.sample import TrainSample
 from trainer.contracts.schedule import DpSchedule
+from trainer.contracts.span import ActorSpans
 from trainer.contracts.trainer_spec import PhaseSpec
 
 EOS = 9
@@ -95,6 +96,9 @@ class FakeEngine:
     def push_weights(self, weights: Weights, policy_version: int) -> None:
         self.versions.append(policy_version)
 
+    def take_spans(self) -> ActorSpans:
+        return {}
+
     def close(self) -> None:
         pass
 
@@ -160,6 +164,9 @@ class FakeTrainer:
 
     def weights(self) -> Weights:
         return {"w": np.zeros(1, dtype=np.float32)}
+
+    def take_spans(self) -> ActorSpans:
+        return {}
 
     def close(self) -> None:
         pass

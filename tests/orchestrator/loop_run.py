@@ -96,6 +96,7 @@ class Run:
             reporter=self.reporter,
             every_steps=every_steps,
             write_model_files=lambda directory: None,
+            time=self.steps.time,
         )
         filter_spec = filter_spec or FilterSpec()
         rollout = RolloutSpec(group_size=GROUP_SIZE, max_new_tokens=4)
@@ -119,7 +120,8 @@ class Run:
                 num_prompts=NUM_PROMPTS,
                 filter_spec=filter_spec,
                 seed=1,
-                check_stop=self.steps.check_stop,
+                obey=self.steps.obey,
+                time=self.steps.time,
             ),
             steps=self.steps,
             reporter=self.reporter,
@@ -142,6 +144,7 @@ class Run:
                 decode=decode,
                 num_prompts=spec.eval_prompts,
                 max_new_tokens=4,
+                time=self.steps.time,
             ),
             reporter=self.reporter,
             checkpoints=self.checkpoints,

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from itertools import chain, cycle, repeat
 from pathlib import Path
 from typing import Any
@@ -403,3 +404,51 @@ def test_rollouts_that_wait_keep_the_log_probs_of_the_policy_that_made_them() ->
     run = Run([mixed, mixed], iterations=2, batch=batch, algorithm=algorithm(old_log_probs="trainer"))
     run.run()
     assert [len(lengths) for _, lengths, _ in run.trainer.asked] == [32, 32]
+
+
+def test_a_pause_between_generation_and_training_is_in_no_time_of_the_step() -> None:
+    run = Run([mixed, mixed], iterations=2, checkpoints=Run.root / "checkpoints", every_steps=1)
+
+    def ask() -> None:
+        run.reporter.pause_requested = run.steps.num_steps == 1
+
+    committed: list[int] = []
+
+    def wait() -> None:
+        committed.append(len(run.reporter.checkpoints))
+        time.sleep(0.3)
+
+    run.engine.before_generate, run.reporter.while_paused = ask, wait
+    assert run.run() is Outcome.SUCCEEDED
+    # A pause may be long: the checkpoint that was being written is whole before it begins.
+    assert committed == [1]
+    assert all(float(message.metrics["perf/step_s"].value or 0) < 0.3 for message in run.reported)
+    assert all((message.ended_at - message.started_at).total_seconds() < 0.3 for message in run.reported)
+    assert all((message.ended_at - message.started_at).total_seconds() < 0.3 for message in run.reporter.iterations)
+
+
+def test_a_wish_to_stop_during_a_pause_ends_the_run_there() -> None:
+    run = Run([mixed, mixed], iterations=2)
+
+    def ask() -> None:
+        run.reporter.pause_requested = run.steps.num_steps == 1
+
+    def stop() -> None:
+        run.reporter.stop_requested = True
+
+    run.engine.before_generate, run.reporter.while_paused = ask, stop
+    assert run.run() is Outcome.STOPPED
+    assert len(run.reported) == 1
+
+
+def test_a_step_tells_who_did_what_when() -> None:
+    run = Run(repeat(mixed), iterations=2, warm_start=warm_start_spec(max_steps=2, until_reward=1.0))
+    run.run()
+    for message in run.reported:
+        timeline = message.timeline
+        assert timeline is not None
+        assert set(timeline.actor) == {"driver"}
+        assert max(timeline.end_s) <= (message.ended_at - message.started_at).total_seconds() + 1e-6
+    told = [set(message.timeline.activity) for message in run.reported if message.timeline is not None]
+    # The checkpoint between warm start and reinforcement belongs to no step.
+    assert told == [{"schedule"}, {"schedule", "evaluate"}, {"schedule", "score"}, {"schedule", "score"}]

@@ -10,10 +10,12 @@ from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import psutil
 import pytest
 
 from orchestrator.contracts.messages import AttemptLaunch, StepMessage
+from orchestrator.contracts.rollout_messages import IterationMessage
 from orchestrator.contracts.run_spec import RunSpec
 from orchestrator.main import LAUNCH_VARIABLE, failure_reason
 from orchestrator.size_plan import planned_sizes
@@ -92,7 +94,49 @@ def test_a_short_run_ends_well_with_true_records_and_nothing_left(server: Ingest
         assert step_schedule_problems(schedule, lengths=samples.num_tokens, token_cap=128) == []
         assert certificate.sha256 == step.schedule.certificate_sha256
     assert float(steps[-1].metrics["train/log_prob_diff"].value or 0) < 1e-4
+    for step in steps:
+        check_timeline(step)
+    check_iterations(server, steps[6:])
+    told = [message for request in server.of("checkpoints:batch") for message in request.body["checkpoints"]]
+    assert [(message["step"], message["phase"], message["removed"]) for message in told] == [
+        (6, "rl", False),
+        (9, "rl", False),
+    ]
     until(lambda: left_behind(tmp_path) == [])
+
+
+def check_timeline(step: StepMessage) -> None:
+    """Ranks, engine and driver tell what they did, as far as it can be compared with what was measured otherwise."""
+    assert step.timeline is not None
+    columns = (step.timeline.actor, step.timeline.activity, step.timeline.start_s, step.timeline.end_s)
+    spans = list(zip(*columns, strict=True))
+    whole = (step.ended_at - step.started_at).total_seconds()
+    assert all(0 <= start <= end <= whole + 1e-5 for _, _, start, end in spans)
+    for rank, measured in enumerate(step.schedule.measured_s):
+        mine = [(activity, end - start) for actor, activity, start, end in spans if actor == f"rank {rank}"]
+        forward_backward = sum(seconds for activity, seconds in mine if activity == "forward_backward")
+        assert forward_backward == pytest.approx(sum(measured), abs=0.01)
+        assert sum(activity == "optimizer" for activity, _ in mine) == 1
+    if step.phase == "rl":
+        [generated] = [end - start for actor, activity, start, end in spans if activity == "generate"]
+        assert generated <= float(step.metrics["perf/generate_s"].value or 0) + 1e-5
+        assert {"push"} == {activity for actor, activity, *_ in spans if actor == "engine 0"} - {"generate"}
+    assert {activity for actor, activity, *_ in spans if actor == "driver"} <= {"schedule", "score", "evaluate", "save"}
+
+
+def check_iterations(server: IngestServer, steps: list[StepMessage]) -> None:
+    """The books agree with the steps, and the recorded rollouts with the samples."""
+    bodies = [one for request in server.of("rollouts:batch") for one in request.body["iterations"]]
+    iterations = [IterationMessage.model_validate_json(json.dumps(body)) for body in bodies]
+    assert [message.iteration for message in iterations] == [0, 1, 2]
+    for message, step in zip(iterations, steps, strict=True):
+        assert (message.first_step, message.num_steps, message.num_trained) == (step.step, 1, 16)
+        rollouts = [rollout for group in message.groups for rollout in group.rollouts]
+        assert {rollout.rollout_id for rollout in rollouts} == set(step.schedule.samples.rollout_id)
+        for rollout in rollouts:
+            assert "".join(rollout.pieces).replace("<|end|>", "").replace("<|pad|>", "") == rollout.text
+            assert len(rollout.pieces) == len(rollout.log_probs) == rollout.num_tokens
+            assert max(rollout.log_probs) <= 0
 
 
 @pytest.mark.stack
@@ -175,6 +219,13 @@ def test_a_run_with_a_users_code_a_reference_and_corrections_tells_of_all(
         parts = ("train/policy_loss", "train/kl_loss", "train/entropy_loss")
         assert step["train/loss"] == pytest.approx(sum(float(step[part] or 0) for part in parts), rel=1e-5)
     assert ["perf/log_probs_s" in step for step in values] == [True, False] * 2
+    [first, *_] = server.of("rollouts:batch")[0].body["iterations"][0]["groups"][0]["rollouts"]
+    np.testing.assert_allclose(first["trainer_log_probs"], first["log_probs"], atol=1e-4)
+    assert {"rank 0", "rank 1"} <= {
+        actor
+        for actor, activity in zip(steps[0].timeline.actor, steps[0].timeline.activity, strict=True)  # type: ignore[union-attr]
+        if activity == "log_probs"
+    }
 
 
 @pytest.mark.stack

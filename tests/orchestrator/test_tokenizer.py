@@ -38,6 +38,13 @@ def test_the_pieces_of_an_answer_are_its_text_and_what_ends_it(text: str) -> Non
     assert "".join(pieces) == text + "<|end|>"
 
 
+@given(st.lists(st.integers(0, 299), max_size=30))
+def test_the_pieces_of_any_tokens_are_what_they_mean_together(token_ids: list[int]) -> None:
+    pieces = TOKENIZER.pieces(token_ids)
+    assert len(pieces) == len(token_ids)
+    assert "".join(pieces) == TOKENIZER.backend.decode(token_ids, skip_special_tokens=False)
+
+
 def test_tokens_beyond_the_vocabulary_are_no_text() -> None:
     assert TOKENIZER.decode([70_000]) == ""
     assert TOKENIZER.pieces([70_000]) == [""]

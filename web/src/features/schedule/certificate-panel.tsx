@@ -3,7 +3,7 @@ import type { StepSchedule } from "@/api/types";
 import { IconButton } from "@/components/button";
 import { Icon } from "@/components/icon";
 import { Panel } from "@/components/panel";
-import { announce } from "@/lib/announcements";
+import { copyText } from "@/lib/copy-text";
 import { formatInteger } from "@/lib/numbers";
 import styles from "./fact-panels.module.css";
 import { compareFractions, fractionText, sumOverCommon } from "./fractions";
@@ -26,7 +26,7 @@ export function CertificatePanel({ record }: { record: StepSchedule }) {
         <code title={certificate.sha256}>
           sha256 {certificate.sha256.slice(0, 6)}…{certificate.sha256.slice(-6)}
         </code>
-        <IconButton icon="copy" label="Copy the hash" onClick={() => void copy(certificate.sha256)} />
+        <IconButton icon="copy" label="Copy the hash" onClick={() => void copyText(certificate.sha256, "Hash")} />
       </p>
       <details className={styles.proof}>
         <summary>How this is proved</summary>
@@ -90,13 +90,4 @@ function Weights({ weights }: { weights: readonly string[] }) {
 /** A reason of the server begins in lower case and has no full stop. */
 function sentence(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1).replace(/\.$/, "")}.`;
-}
-
-async function copy(text: string): Promise<void> {
-  try {
-    await navigator.clipboard.writeText(text);
-    announce("Hash copied");
-  } catch {
-    announce("This browser does not allow copying here");
-  }
 }

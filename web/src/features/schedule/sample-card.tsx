@@ -27,6 +27,7 @@ export function SampleCard({ card, style }: { card: SampleFacts; style: CSSPrope
           </div>
         ))}
       </dl>
+      <p className={styles.foot}>Enter or a double click opens its rollout</p>
     </div>
   );
 }

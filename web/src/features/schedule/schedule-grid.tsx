@@ -1,7 +1,15 @@
 // biome-ignore-all lint/a11y/useSemanticElements: a table has no place for boxes on a time axis
 // biome-ignore-all lint/a11y/useFocusableInteractive: in a grid one cell takes the Tab key, the arrow keys move it
 /** Ranks × micro-batches to scale, with the samples inside: hover or the arrow keys read a sample. */
-import { type CSSProperties, type KeyboardEvent, type PointerEvent, useMemo, useRef, useState } from "react";
+import {
+  type CSSProperties,
+  type KeyboardEvent,
+  type MouseEvent,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+} from "react";
 import type { Schedule } from "@/api/types";
 import { formatDuration } from "@/lib/durations";
 import { formatCompact, formatInteger, formatPercent } from "@/lib/numbers";
@@ -42,11 +50,15 @@ export interface ScheduleGridProps {
   policyVersion: number;
   /** The accessible name: "Schedule of step 1,118". */
   label: string;
+  /** The sample that a link points to. */
+  pointed: number | null;
+  onOpen: (rolloutId: string) => void;
 }
 
-export function ScheduleGrid({ schedule, geometry, scale, policyVersion, label }: ScheduleGridProps) {
+export function ScheduleGrid(props: ScheduleGridProps) {
+  const { schedule, geometry, scale, policyVersion, label, pointed, onOpen } = props;
   const order = useMemo(() => rankOrder(geometry.ranks), [geometry]);
-  const { hover, focus, hot, setHover, setFocus, isFocused, setIsFocused } = useHot(geometry);
+  const { hover, focus, hot, setHover, setFocus, isFocused, setIsFocused } = useHot(geometry, pointed);
   const grid = useRef<HTMLDivElement>(null);
   const laneHead = useRef<HTMLDivElement>(null);
   const laneWidth = useWidth(laneHead);
@@ -54,9 +66,19 @@ export function ScheduleGrid({ schedule, geometry, scale, policyVersion, label }
   const hotSample = hot && sampleAt(geometry, hot);
   const card = hotSample === null ? null : sampleFacts(schedule, geometry, hotSample, policyVersion);
 
+  useEffect(() => {
+    const at = pointed === null ? undefined : geometry.places[pointed];
+    if (!at) return;
+    grid.current?.querySelector(`[data-cell="${at.rank}-${at.cell}"]`)?.scrollIntoView({ block: "center" });
+  }, [geometry, pointed]);
+  const open = (sample: number | null) => {
+    const rollout = sample === null ? undefined : schedule.samples.rollout_id[sample];
+    if (rollout !== undefined) onOpen(rollout);
+  };
   const onKeyDown = (event: KeyboardEvent) => {
     const move = MOVES[event.key];
     if (event.key === "Escape") setHover(null);
+    if (event.key === "Enter") open(hotSample);
     if (move === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     setHover(null);
@@ -92,6 +114,7 @@ export function ScheduleGrid({ schedule, geometry, scale, policyVersion, label }
               isOpen={isOpen}
               onPoint={(place) => !samePlace(place, hover) && setHover(place)}
               onChoose={setFocus}
+              onOpen={(place) => open(sampleAt(geometry, place))}
             >
               <LaneCells
                 rank={rank}
@@ -117,15 +140,17 @@ export function ScheduleGrid({ schedule, geometry, scale, policyVersion, label }
   );
 }
 
-/** The sample that is read: the one under the pointer, otherwise the focused one. */
-function useHot(geometry: GridGeometry) {
+/** The sample that is read: the one under the pointer, otherwise the focused one, otherwise the one of a link. */
+function useHot(geometry: GridGeometry, pointed: number | null) {
   const [hover, setHover] = useState<Place | null>(null);
-  const [chosen, setFocus] = useState<Place>({ rank: 0, cell: 0, piece: 0 });
+  const [chosen, setFocus] = useState<Place | null>(null);
+  const given = (pointed === null ? null : geometry.places[pointed]) ?? null;
   const [isFocused, setIsFocused] = useState(false);
   // Another step has other boxes: what no longer exists falls back to the first one.
-  const focus = sampleAt(geometry, chosen) === null ? firstPlace(geometry) : chosen;
+  const isChosen = chosen !== null && sampleAt(geometry, chosen) !== null;
+  const focus = isChosen ? chosen : (given ?? firstPlace(geometry));
   const isThere = hover !== null && sampleAt(geometry, hover) !== null;
-  const hot = isThere ? hover : isFocused ? focus : null;
+  const hot = isThere ? hover : isFocused ? focus : given;
   return { hover, focus, hot, setHover, setFocus, isFocused, setIsFocused };
 }
 
@@ -164,17 +189,19 @@ interface RankRowProps {
   isOpen: boolean;
   onPoint: (place: Place | null) => void;
   onChoose: (place: Place) => void;
+  onOpen: (place: Place) => void;
   children: React.ReactNode;
 }
 
-function RankRow({ rank, isOpen, onPoint, onChoose, children }: RankRowProps) {
-  const placeUnder = (event: PointerEvent<HTMLElement>) => {
+function RankRow({ rank, isOpen, onPoint, onChoose, onOpen, children }: RankRowProps) {
+  const placeUnder = (event: MouseEvent<HTMLElement>) => {
     const lane = event.currentTarget.getBoundingClientRect();
     return pieceAt(rank, (event.clientX - lane.left) / lane.width);
   };
   return (
     <div role="row" className={styles.row} data-thin={!isOpen || undefined}>
       <div role="rowheader">{rank.rank}</div>
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: the grid has the keys */}
       <div
         role="presentation"
         className={styles.lane}
@@ -183,6 +210,10 @@ function RankRow({ rank, isOpen, onPoint, onChoose, children }: RankRowProps) {
           const place = placeUnder(event);
           onPoint(place);
           if (place) onChoose(place);
+        }}
+        onDoubleClick={(event) => {
+          const place = placeUnder(event);
+          if (place) onOpen(place);
         }}
         // A finger that is lifted leaves; what it chose stays to be read.
         onPointerLeave={(event) => event.pointerType !== "touch" && onPoint(null)}

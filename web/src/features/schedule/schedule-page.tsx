@@ -44,11 +44,14 @@ export function SchedulePage(props: SchedulePageProps) {
 function RunSchedule({
   runId,
   search,
-  setSearch,
+  setSearch: setAnySearch,
   run,
   newest,
 }: SchedulePageProps & { run: Run; newest: number }) {
   const isLive = !isOver(run.state);
+  // Another step has other samples.
+  const setSearch: SchedulePageProps["setSearch"] = (patch) =>
+    setAnySearch("step" in patch ? { sample: undefined, ...patch } : patch);
   const charts = useRunCharts(runId, "step", null, isLive);
   const step = useShownStep(search.step, newest) ?? newest;
   const shown = useStep(runId, step, newest);

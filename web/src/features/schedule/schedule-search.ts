@@ -23,6 +23,8 @@ export interface WhatIfSearch {
 export interface ScheduleSearch extends WhatIfSearch {
   /** Absent: the newest step, also when newer ones come. */
   step?: number;
+  /** The sample of that step that a link points to. */
+  sample?: number;
   width?: Width;
   colour?: Colour;
 }
@@ -34,6 +36,7 @@ export function parseScheduleSearch(raw: Record<string, unknown>): ScheduleSearc
   const colour = COLOURS.find((value) => value === raw.colour);
   return {
     ...(isCount(raw.step) && { step: raw.step }),
+    ...(isCount(raw.step) && isCount(raw.sample) && { sample: raw.sample }),
     ...(width !== undefined && width !== "measured" && { width }),
     ...(colour !== undefined && colour !== "tokens" && { colour }),
     ...parseWhatIf(raw),

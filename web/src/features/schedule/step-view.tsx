@@ -1,4 +1,5 @@
 /** One step: its head, the finding, the grid with its legend, and the facts beside it. */
+import { useNavigate } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { ApiProblem, problemSentence } from "@/api/problem";
 import type { Run, StepRow, StepSchedule } from "@/api/types";
@@ -71,6 +72,7 @@ type LoadedProps = Omit<StepHeadProps, "row" | "colours"> & { run: Run; row: Ste
 function Loaded({ run, row, record, ...head }: LoadedProps) {
   const { schedule } = record;
   const { search } = head;
+  const navigate = useNavigate();
   const width = search.width ?? "measured";
   const geometry = useMemo(() => gridGeometry(schedule, width), [schedule, width]);
   const colours = colourChoices(schedule, row.policy_version);
@@ -95,6 +97,10 @@ function Loaded({ run, row, record, ...head }: LoadedProps) {
               scale={scale}
               policyVersion={row.policy_version}
               label={label}
+              pointed={search.sample ?? null}
+              onOpen={(rollout) =>
+                navigate({ to: "/runs/$runId/rollouts", params: { runId: run.id }, search: { rollout } })
+              }
             />
             <GridLegend schedule={schedule} scale={scale} colour={colour} isOverCap={row.num_over_cap > 0} />
           </section>

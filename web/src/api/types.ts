@@ -32,6 +32,22 @@ export type RunPlan = Schemas["RunPlan"];
 export type PlannedStep = Schemas["PlannedStep"];
 export type Lengths = NonNullable<Schemas["PlanRequest"]["lengths"]>;
 export type Certificate = Schemas["CertificateOut"];
+export type IterationBooks = Schemas["IterationBooks"];
+export type RecordedPart = Schemas["RecordedPart"];
+export type RolloutFate = Schemas["RolloutFate"];
+export type RolloutHead = Schemas["RolloutHead"];
+export type RolloutGroup = Schemas["RolloutGroup"];
+export type RolloutDetail = Schemas["RolloutDetail"];
+export type LogLine = Schemas["LogLineOut"];
+export type LogPage = Schemas["LogPage"];
+export type LogLevel = Schemas["LogLevel"];
+export type StepTimeline = Schemas["StepTimeline"];
+export type Activity = Schemas["Activity"];
+export type Checkpoint = Schemas["CheckpointOut"];
+export type Ledger = Schemas["Ledger"];
+export type LedgerEntry = Schemas["LedgerEntry"];
+export type SystemHistory = Schemas["SystemHistory"];
+export type SystemSeries = Schemas["SystemSeries"];
 
 /** States that a run never leaves. */
 export function isOver(state: RunState): boolean {

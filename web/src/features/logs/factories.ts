@@ -1,7 +1,7 @@
-/** Builders of log lines for tests. */
-import type { LogEntry } from "./log-window";
+/** Builders of log lines and pages for tests. */
+import type { LogLine, LogPage } from "@/api/types";
 
-export function line(id: number, text = `line ${id}`, given: Partial<LogEntry> = {}): LogEntry {
+export function line(id: number, text = `line ${id}`, given: Partial<LogLine> = {}): LogLine {
   return {
     id,
     attempt: 1,
@@ -10,6 +10,17 @@ export function line(id: number, text = `line ${id}`, given: Partial<LogEntry> =
     at: new Date(Date.parse("2026-11-12T10:52:00Z") + id * 1000).toISOString(),
     level: "info",
     text,
+    ...given,
+  };
+}
+
+export function page(items: LogLine[], given: Partial<LogPage> = {}): LogPage {
+  return {
+    items,
+    next_before: null,
+    next_after: items.at(-1)?.id ?? 0,
+    has_newer: false,
+    sources: ["rank 0"],
     ...given,
   };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { foldText, isHit, partsOf } from "./line-text";
+import { foldText, isHit, partsOf, readable } from "./line-text";
 
 test("a traceback is folded to its beginning and what was raised", () => {
   const text =
@@ -23,4 +23,9 @@ test("nothing is marked where lower case has another length, or nothing is looke
   expect(partsOf("İx", "x")).toEqual([{ text: "İx", isHit: false }]);
   expect(partsOf("x", "")).toEqual([{ text: "x", isHit: false }]);
   expect([isHit("abc", ""), isHit("ABC", "b")]).toEqual([false, true]);
+});
+
+test("codes of terminals are no text, and a progress bar is read line by line", () => {
+  expect(readable("\u001b[31merror\u001b[0m: 1\u001b]0;title\u0007")).toBe("error: 1");
+  expect(readable("10%\r20%\r\n")).toBe("10%\n20%");
 });

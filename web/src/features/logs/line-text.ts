@@ -1,5 +1,14 @@
 /** What of a line is shown: tracebacks folded to what went wrong, hits of a search marked. Pure. */
 
+/** Colours and cursor moves of terminals. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const TERMINAL_CODES = /\u001b(?:\[[0-9;?]*[A-Za-z]|\][^\u0007]*(?:\u0007|$))/g;
+
+/** The text as a reader sees it: without codes of terminals, each overwriting of a progress bar on a line of its own. */
+export function readable(text: string): string {
+  return text.replace(TERMINAL_CODES, "").replace(/\r\n?/g, "\n").replace(/\n+$/, "");
+}
+
 export interface FoldedText {
   head: string;
   /** Lines between head and tail. */

@@ -1,32 +1,8 @@
-/** What a group of rollouts is in numbers: rewards as bars, mean and spread, its fate in words. Pure. */
+/** What a group of rollouts is in numbers: rewards as bars, its fate in words. Pure. */
+import type { IterationBooks, RolloutHead } from "@/api/types";
 import { formatInteger, formatRange } from "@/lib/numbers";
 
-/** What a list needs to know of a rollout. */
-export interface RolloutFacts {
-  rollout_id: string;
-  fate: string;
-  reason: string | null;
-  step: number | null;
-  num_tokens: number;
-  truncated: boolean;
-  reward: number | null;
-  advantage: number | null;
-}
-
-export interface RewardSpread {
-  mean: number | null;
-  std: number | null;
-  numScored: number;
-}
-
-/** Of the rollouts that could be scored; the spread is that of the population, as advantages take it. */
-export function rewardSpread(rollouts: readonly Pick<RolloutFacts, "reward">[]): RewardSpread {
-  const rewards = rollouts.flatMap(({ reward }) => (reward === null ? [] : [reward]));
-  if (rewards.length === 0) return { mean: null, std: null, numScored: 0 };
-  const mean = rewards.reduce((sum, reward) => sum + reward, 0) / rewards.length;
-  const square = rewards.reduce((sum, reward) => sum + (reward - mean) ** 2, 0) / rewards.length;
-  return { mean, std: Math.sqrt(square), numScored: rewards.length };
-}
+type Fated = Pick<RolloutHead, "fate" | "reason" | "later">;
 
 export interface RewardScale {
   low: number;
@@ -34,7 +10,7 @@ export interface RewardScale {
 }
 
 /** One scale for all groups of a list, so that bars can be compared: 0 to 1, wider where rewards lie outside. */
-export function rewardScale(rewards: readonly (number | null)[]): RewardScale {
+export function rewardScale(rewards: Iterable<number | null>): RewardScale {
   let [low, high] = [0, 1];
   for (const reward of rewards) {
     if (reward === null) continue;
@@ -68,10 +44,15 @@ export function rewardBars(rewards: readonly (number | null)[], { low, high }: R
   });
 }
 
+/** What became of a rollout, also where a later iteration took it up. */
+export function fateOf({ fate, reason, later }: Fated): Pick<Fated, "fate" | "reason"> {
+  return later ?? { fate, reason };
+}
+
 /** `trained`, `filtered: zero variance`, or of several fates `6 trained, 2 dropped`. */
-export function fateText(rollouts: readonly Pick<RolloutFacts, "fate" | "reason">[]): string {
+export function fateText(rollouts: readonly Fated[]): string {
   const counts = new Map<string, number>();
-  for (const { fate, reason } of rollouts) {
+  for (const { fate, reason } of rollouts.map(fateOf)) {
     const text = reason ? `${fate}: ${wordsOf(reason)}` : fate;
     counts.set(text, (counts.get(text) ?? 0) + 1);
   }
@@ -86,12 +67,38 @@ export function wordsOf(reason: string): string {
 }
 
 /** `1,533 to 36,912 tokens`. */
-export function lengthsText(rollouts: readonly Pick<RolloutFacts, "num_tokens">[]): string {
+export function lengthsText(rollouts: readonly Pick<RolloutHead, "num_tokens">[]): string {
   const lengths = rollouts.map(({ num_tokens }) => num_tokens);
-  return `${formatRange(Math.min(...lengths), Math.max(...lengths))} tokens`;
+  return lengths.length === 0 ? "" : `${formatRange(Math.min(...lengths), Math.max(...lengths))} tokens`;
 }
 
-/** Whether nothing of the group was trained. */
-export function isLeftOut(rollouts: readonly Pick<RolloutFacts, "fate">[]): boolean {
-  return rollouts.every(({ fate }) => fate === "filtered" || fate === "dropped");
+/** Whether nothing of the group was, or will be, trained. */
+export function isLeftOut(rollouts: readonly Fated[]): boolean {
+  return rollouts.map(fateOf).every(({ fate }) => fate === "filtered" || fate === "dropped");
+}
+
+/** `512 generated = 136 trained + 376 filtered`; what is 0 and beside the point is left out. */
+export function booksText(books: IterationBooks): string {
+  const filtered = sumOf(books.filtered);
+  const dropped = sumOf(books.dropped);
+  const comes = [
+    ...(books.num_carried_in > 0 ? [`${formatInteger(books.num_carried_in)} carried in`] : []),
+    `${formatInteger(books.num_generated)} generated`,
+  ];
+  const goes = [
+    `${formatInteger(books.num_trained)} trained`,
+    `${formatInteger(filtered)} filtered`,
+    ...(dropped > 0 ? [`${formatInteger(dropped)} dropped`] : []),
+    ...(books.num_carried_out > 0 ? [`${formatInteger(books.num_carried_out)} carried on`] : []),
+  ];
+  return `${comes.join(" + ")} = ${goes.join(" + ")}`;
+}
+
+export function sumOf(counts: Readonly<Record<string, number>>): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0);
+}
+
+/** `Group 9` of the ids `9`, `it3/g9` and alike: what follows the last mark. A whole id is told on hover. */
+export function shortId(id: string): string {
+  return id.split(/[/:]/).at(-1) || id;
 }

@@ -1,5 +1,33 @@
+/** The rollouts of a run: groups, one group, one response, in one view. */
+import { useQuery } from "@tanstack/react-query";
+import { problemSentence } from "@/api/problem";
+import { booksOptions } from "@/api/rollouts";
+import { runOptions } from "@/api/runs";
+import { isOver, type RecordedPart, type RolloutGroup } from "@/api/types";
+import { Button } from "@/components/button";
+import { EmptyState } from "@/components/empty-state";
 import { LoadingBars } from "@/components/loading-bars";
-import type { RolloutsSearch, RolloutsSearchPatch } from "./rollouts-search";
+import { ProblemPanel } from "@/components/problem-panel";
+import { formatInteger } from "@/lib/numbers";
+import { useShortcuts } from "@/lib/shortcuts";
+import { DiffView } from "./diff-view";
+import { GroupList } from "./group-list";
+import { GroupView } from "./group-view";
+import { RolloutView } from "./rollout-view";
+import styles from "./rollouts.module.css";
+import { parseFilter, type RolloutsSearch, type RolloutsSearchPatch } from "./rollouts-search";
+import { ClearFilter, RolloutsToolbar, UNCHOSEN } from "./rollouts-toolbar";
+import { type ShownRollouts, useRollouts } from "./use-rollouts";
+
+const RETRY_S = 5;
+const LOADING_ROWS = 12;
+const ROW_PX = 49;
+/** Iterations that Shift with an arrow key goes. */
+const FAR = 10;
+const LEFT = "ArrowLeft";
+const RIGHT = "ArrowRight";
+const NEXT_ROLLOUT = "J";
+const ROLLOUT_BEFORE = "K";
 
 export interface RolloutsPageProps {
   runId: string;
@@ -8,6 +36,186 @@ export interface RolloutsPageProps {
   setSearch: (patch: RolloutsSearchPatch) => void;
 }
 
-export function RolloutsPage(_props: RolloutsPageProps) {
-  return <LoadingBars rows={8} />;
+export function RolloutsPage({ runId, search, setSearch }: RolloutsPageProps) {
+  const shown = useRollouts(runId, search);
+  const { scope, groups, chosen, rolloutId } = shown;
+  const { data: books } = useQuery({
+    ...booksOptions(runId, scope.iteration ?? 0),
+    enabled: scope.iteration !== null,
+  });
+  const onIteration = (by: number) => {
+    if (scope.iteration === null || scope.newest === null) return;
+    const to = Math.min(scope.newest, Math.max(0, scope.iteration + by));
+    setSearch({ iteration: to, ...UNCHOSEN });
+  };
+  const onGroup = (group: RolloutGroup) =>
+    setSearch({ group: group.group_id, rollout: group.rollouts[0]?.rollout_id, diff: undefined });
+  const moveGroup = (by: number) => {
+    const to = groups[Math.max(0, (chosen ? groups.indexOf(chosen) : -1) + by)];
+    if (to) onGroup(to);
+  };
+  const onRollout = (id: string) => {
+    if (search.diff === undefined) setSearch({ rollout: id });
+    else if (id !== rolloutId) setSearch({ diff: id, rollout: rolloutId ?? undefined });
+  };
+  const moveRollout = (by: number) => {
+    const ids = chosen?.rollouts.map(({ rollout_id }) => rollout_id) ?? [];
+    const to = ids[ids.indexOf(search.diff ?? rolloutId ?? "") + by];
+    if (to !== undefined) onRollout(to);
+  };
+  useShortcuts({
+    j: () => moveGroup(1),
+    k: () => moveGroup(-1),
+    [NEXT_ROLLOUT]: () => moveRollout(1),
+    [ROLLOUT_BEFORE]: () => moveRollout(-1),
+    [LEFT]: ({ shiftKey }) => onIteration(shiftKey ? -FAR : -1),
+    [RIGHT]: ({ shiftKey }) => onIteration(shiftKey ? FAR : 1),
+  });
+  return (
+    <>
+      <RolloutsToolbar
+        search={search}
+        setSearch={setSearch}
+        scope={scope}
+        books={scope.iteration === null ? null : (books ?? null)}
+        onIteration={onIteration}
+      />
+      {chosen ? (
+        <div className={styles.panes}>
+          <GroupList
+            groups={groups}
+            chosen={chosen}
+            onChoose={onGroup}
+            onEnd={shown.onEnd}
+            hasIterations={scope.iteration === null}
+            isOld={shown.isOld}
+          />
+          <GroupView
+            runId={runId}
+            group={chosen}
+            rolloutId={rolloutId}
+            diffId={search.diff ?? null}
+            onChoose={onRollout}
+            onDiff={(isOn) =>
+              setSearch({
+                diff: isOn ? otherThan(chosen, rolloutId) : undefined,
+                rollout: rolloutId ?? undefined,
+              })
+            }
+          />
+          {rolloutId !== null && (
+            <Text runId={runId} group={chosen} rolloutId={rolloutId} search={search} setSearch={setSearch} />
+          )}
+        </div>
+      ) : (
+        <div className={styles.nothing}>
+          <Nothing runId={runId} search={search} setSearch={setSearch} shown={shown} />
+        </div>
+      )}
+    </>
+  );
+}
+
+/** What is worth comparing with a response: the one whose reward differs most. */
+function otherThan({ rollouts }: RolloutGroup, rolloutId: string | null): string | undefined {
+  const own = rollouts.find(({ rollout_id }) => rollout_id === rolloutId)?.reward ?? 0;
+  const others = rollouts.filter(({ rollout_id }) => rollout_id !== rolloutId);
+  const distance = (reward: number | null) => (reward === null ? -1 : Math.abs(reward - own));
+  return others.sort((a, b) => distance(b.reward) - distance(a.reward))[0]?.rollout_id;
+}
+
+interface TextProps extends RolloutsPageProps {
+  group: RolloutGroup;
+  rolloutId: string;
+}
+
+function Text({ runId, group, rolloutId, search, setSearch }: TextProps) {
+  const ids = group.rollouts.map(({ rollout_id }) => rollout_id);
+  if (search.diff !== undefined && ids.includes(search.diff)) {
+    const other = search.diff;
+    return (
+      <DiffView
+        runId={runId}
+        rollouts={group.rollouts}
+        firstId={rolloutId}
+        secondId={other}
+        onSwap={() => setSearch({ rollout: other, diff: rolloutId })}
+      />
+    );
+  }
+  return (
+    <RolloutView
+      runId={runId}
+      rolloutId={rolloutId}
+      index={ids.indexOf(rolloutId)}
+      shade={search.shade ?? "log_prob"}
+      onShade={(shade) => setSearch({ shade })}
+      query={search.q ?? ""}
+    />
+  );
+}
+
+function Nothing({ runId, search, setSearch, shown }: RolloutsPageProps & { shown: ShownRollouts }) {
+  const { data: run } = useQuery(runOptions(runId));
+  const { error, recorded, isLoading, retry, scope } = shown;
+  if (error) {
+    return (
+      <ProblemPanel
+        title="The rollouts did not load"
+        detail={problemSentence(error)}
+        onRetry={retry}
+        retryAfterS={RETRY_S}
+      />
+    );
+  }
+  if (isLoading && !(recorded && recorded.num_recorded_groups === 0)) {
+    return <LoadingBars rows={LOADING_ROWS} rowHeight={ROW_PX} onRetry={retry} />;
+  }
+  if (recorded && recorded.num_recorded_groups === 0) {
+    return <NotRecorded recorded={recorded} isLive={run !== undefined && !isOver(run.state)} />;
+  }
+  if (Object.keys(parseFilter({ ...search })).length > 0) {
+    return (
+      <EmptyState title="No rollout matches" actions={<ClearFilter setSearch={setSearch} />}>
+        {scope.iteration !== null
+          ? `None of iteration ${formatInteger(scope.iteration)} is as the filter says.`
+          : "None is as the filter says."}
+      </EmptyState>
+    );
+  }
+  return (
+    <EmptyState
+      title={
+        search.step !== undefined
+          ? `No rollout of step ${formatInteger(search.step)} is recorded`
+          : `No rollout of iteration ${formatInteger(scope.iteration ?? 0)} is recorded`
+      }
+      actions={
+        <Button onClick={() => setSearch({ step: undefined, iteration: undefined, ...UNCHOSEN })}>
+          Newest iteration
+        </Button>
+      }
+    >
+      A run records some groups of each iteration (recording.groups_per_iteration). Its schedule and metrics
+      are complete.
+    </EmptyState>
+  );
+}
+
+/** Nothing at all, and why. */
+function NotRecorded({ recorded, isLive }: { recorded: RecordedPart; isLive: boolean }) {
+  if (recorded.num_groups > 0) {
+    return (
+      <EmptyState title="Rollouts are not recorded">
+        In this run recording.groups_per_iteration is 0. Its books, schedules and metrics are complete.
+      </EmptyState>
+    );
+  }
+  return isLive ? (
+    <EmptyState title="No rollouts yet">
+      They are recorded when their iteration has trained its last step.
+    </EmptyState>
+  ) : (
+    <EmptyState title="No rollouts were recorded">This run ended before its first iteration did.</EmptyState>
+  );
 }

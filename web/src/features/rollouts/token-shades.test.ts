@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { gapOf, pushOf, restOf, shadeChoices, shadesOf, type TokenColumns } from "./token-shades";
+import { gapOf, hitTokens, pushOf, restOf, shadeChoices, shadesOf, type TokenColumns } from "./token-shades";
 
 const TOKENS: TokenColumns = {
   pieces: ["a", "b", "c", "d"],
@@ -41,4 +41,12 @@ test("only shades are offered whose numbers are there", () => {
 test("what follows the recorded tokens is the rest", () => {
   expect(restOf("abcdef", ["ab", "c"])).toBe("def");
   expect(restOf("abc", ["ab", "c", "</s>"])).toBe("");
+});
+
+test("what is looked for is found across tokens", () => {
+  const pieces = ["Let", " me", "", " see", ": 5", "4"];
+  expect([...hitTokens(pieces, "ME SEE")]).toEqual([1, 2, 3]);
+  expect([...hitTokens(pieces, "54")]).toEqual([4, 5]);
+  expect([...hitTokens(pieces, "e")]).toEqual([0, 1, 3]);
+  expect([...hitTokens(pieces, "")]).toEqual([]);
 });

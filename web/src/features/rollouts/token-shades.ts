@@ -110,3 +110,20 @@ export function restOf(text: string, pieces: readonly string[]): string {
   const told = pieces.join("");
   return text.startsWith(told) ? text.slice(told.length) : "";
 }
+
+/** Tokens in which what is looked for stands, also where it spans several of them. */
+export function hitTokens(pieces: readonly string[], query: string): ReadonlySet<number> {
+  const hits = new Set<number>();
+  const wanted = query.toLowerCase();
+  if (wanted === "") return hits;
+  const text = pieces.map((piece) => piece.toLowerCase()).join("");
+  let [i, end] = [0, pieces[0]?.toLowerCase().length ?? 0];
+  for (let at = text.indexOf(wanted); at !== -1; at = text.indexOf(wanted, at + 1)) {
+    while (end <= at) end += pieces[++i]?.toLowerCase().length ?? Number.POSITIVE_INFINITY;
+    for (let [k, until] = [i, end]; k < pieces.length; until += pieces[++k]?.toLowerCase().length ?? 0) {
+      hits.add(k);
+      if (until >= at + wanted.length) break;
+    }
+  }
+  return hits;
+}

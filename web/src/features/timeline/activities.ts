@@ -1,5 +1,7 @@
 /** What an actor can be at, in the order in which a step goes, with its words and its colour. Pure. */
-export const ACTIVITIES = [
+import type { Activity } from "@/api/types";
+
+export const ACTIVITIES: readonly Activity[] = [
   "generate",
   "score",
   "log_probs",
@@ -9,9 +11,7 @@ export const ACTIVITIES = [
   "push",
   "evaluate",
   "save",
-] as const;
-
-export type Activity = (typeof ACTIVITIES)[number];
+];
 
 interface ActivityLook {
   label: string;

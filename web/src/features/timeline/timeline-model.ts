@@ -1,20 +1,6 @@
 /** Spans of some steps as lanes, one per actor, on one axis of seconds that begins with the first step. Pure. */
-import { ACTIVITIES, type Activity } from "./activities";
-
-/** The spans of one step, as the driver told them. */
-export interface StepSpans {
-  step: number;
-  started_at: string;
-  ended_at: string;
-  global_batch_size: number;
-  spans: {
-    actor: readonly string[];
-    activity: readonly Activity[];
-    /** Seconds since `started_at`. */
-    start_s: readonly number[];
-    end_s: readonly number[];
-  };
-}
+import type { Activity, StepTimeline } from "@/api/types";
+import { ACTIVITIES } from "./activities";
 
 /** What one actor did, by start. The columns are equally long; spans do not overlap. */
 export interface Lane {
@@ -31,7 +17,6 @@ export interface StepMark {
   step: number;
   from: number;
   to: number;
-  batchSize: number;
 }
 
 export interface Timeline {
@@ -52,15 +37,16 @@ export interface Span {
 /** The driver first, then who generates, then who trains; kinds that nobody knows come last. */
 const KINDS = ["driver", "engine", "rank"];
 
-export function timelineOf(steps: readonly StepSpans[]): Timeline {
+/** Steps of which nobody measured anything have a place and no spans. */
+export function timelineOf(steps: readonly StepTimeline[]): Timeline {
   const origin = Math.min(...steps.map(({ started_at }) => Date.parse(started_at)));
   const lanes = new Map<string, Lane>();
   const marks: StepMark[] = [];
-  for (const { step, started_at, ended_at, global_batch_size, spans } of steps) {
+  for (const { step, started_at, ended_at, timeline: spans } of steps) {
     const offset = (Date.parse(started_at) - origin) / 1000;
     const to = (Date.parse(ended_at) - origin) / 1000;
-    marks.push({ step, from: offset, to, batchSize: global_batch_size });
-    spans.actor.forEach((actor, i) => {
+    marks.push({ step, from: offset, to });
+    spans?.actor.forEach((actor, i) => {
       const lane = lanes.get(actor) ?? emptyLane(actor);
       lanes.set(actor, lane);
       lane.start.push(offset + (spans.start_s[i] ?? 0));

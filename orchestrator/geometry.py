@@ -25,6 +25,8 @@ class StepGeometry:
     cp: int = 1
     pp: int = 1
     vpp: int = 1
+    overlap_grad_reduce: bool = False
+    """Whether gradients are added up over the ranks while the last micro-batch is still computed."""
 
     def __post_init__(self) -> None:
         if (self.token_cap is None) == (self.micro_batch_size is None):
@@ -51,8 +53,10 @@ class StepGeometry:
 
     @property
     def skips_dummies(self) -> bool:
-        """Whether the trainer skips a dummy at no cost. Where ranks meet within a step, they all run."""
-        return self.pp == 1 and self.barrier is Barrier.STEP
+        """Whether the trainer skips a dummy at no cost. Where ranks meet within a step, they all run: at a barrier, in
+        a pipeline, or where the last micro-batch of each rank sends gradients, piece by piece.
+        """
+        return self.pp == 1 and self.barrier is Barrier.STEP and not self.overlap_grad_reduce
 
     @property
     def order(self) -> MicroBatchOrder:
@@ -71,4 +75,5 @@ def geometry_of(schedule: ScheduleSpec | Geometry, parallelism: ParallelismSpec 
         cp=parallelism.cp,
         pp=parallelism.pp,
         vpp=parallelism.vpp,
+        overlap_grad_reduce=parallelism.overlap_grad_reduce,
     )

@@ -53,6 +53,8 @@ class Geometry(TextModel):
     packer: Packer
     balance: Balance
     barrier: Barrier
+    overlap_grad_reduce: bool = False
+    """Whether gradients are added up while the last micro-batch is computed: then every rank runs its dummies."""
 
 
 class WhatIfFigures(TextModel):

@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import chain
 
 from orchestrator.contracts.messages import ScheduleMessage
-from orchestrator.contracts.schedule_spec import Packer
+from orchestrator.contracts.schedule_spec import Barrier, Packer
 from orchestrator.contracts.what_if import Geometry, WhatIf, WhatIfChange, WhatIfFigures, WhatIfRequest
 from orchestrator.cost_model import CostModel
 from orchestrator.geometry import geometry_of
@@ -64,6 +64,8 @@ def _read_geometry(schedule: ScheduleMessage) -> Geometry:
         packer=schedule.packer,
         balance=schedule.balance,
         barrier=schedule.barrier,
+        # Of what makes ranks meet within a step, it is the one that the record does not name.
+        overlap_grad_reduce=not schedule.skips_dummies and schedule.pp == 1 and schedule.barrier is Barrier.STEP,
     )
 
 

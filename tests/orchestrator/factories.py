@@ -169,6 +169,7 @@ def geometries(draw: st.DrawFn) -> StepGeometry:
         cp=draw(st.integers(1, 4)),
         pp=draw(st.integers(1, 4)),
         vpp=draw(st.integers(1, 2)),
+        overlap_grad_reduce=draw(st.booleans()),
         **cut,
     )
 

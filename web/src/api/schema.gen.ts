@@ -44,6 +44,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/events/poll": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Poll Events
+         * @description What the stream tells, for clients that cannot hold it open. Ask without a cursor first, then with the newest.
+         */
+        get: operations["pollEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/limits": {
         parameters: {
             query?: never;
@@ -162,6 +182,8 @@ export interface paths {
         /**
          * Create Run
          * @description Submit a run. It is checked as far as this machine can, and then waits in the queue.
+         *
+         *     With `kind: external` another framework runs and records it: the answer holds the token of its first attempt.
          */
         post: operations["createRun"];
         delete?: never;
@@ -196,6 +218,26 @@ export interface paths {
          * @description Change name, tags or priority, or leave the run out of lists. With If-Match nobody's change is overwritten.
          */
         patch: operations["changeRun"];
+        trace?: never;
+    };
+    "/api/v1/runs/{run_id}/attempts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin Attempt
+         * @description Begin the next attempt of an external run, e.g. after its process died. Older attempts are fenced off.
+         */
+        post: operations["beginAttempt"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/v1/runs/{run_id}/cancel": {
@@ -1362,6 +1404,109 @@ export interface components {
          */
         CostSource: "shape" | "measured";
         /**
+         * CreatedRun
+         * @description A run that was just made.
+         */
+        CreatedRun: {
+            /**
+             * Activity
+             * @description What the driver is at, by its last heartbeat.
+             */
+            activity: string | null;
+            /**
+             * Archived At
+             * @description Since when it is left out of lists.
+             */
+            archived_at: string | null;
+            /** Attempt */
+            attempt: number;
+            /**
+             * Batch Policy
+             * @description The batch policy in a few words: `all`, `fixed 64`; null for an external run.
+             */
+            batch_policy: string | null;
+            /**
+             * Batch Sizes
+             * @description global_batch_size over the run, at most 64 values, for a sparkline.
+             */
+            batch_sizes: number[];
+            /**
+             * Config
+             * @description What the writer of an external run told of it; null for a managed run.
+             */
+            config: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Ended At */
+            ended_at: string | null;
+            /**
+             * Id
+             * @description `run_` and 26 characters (ULID); sorts by creation.
+             */
+            id: string;
+            /**
+             * Ingest Token
+             * @description Of an external run's first attempt, told here and never again; null for a managed run, and for a repeat.
+             */
+            ingest_token: string | null;
+            /** @description `managed`: Swell runs it; `external`: another training framework does, and records it here. */
+            kind: components["schemas"]["RunKind"];
+            last: components["schemas"]["LastStep"] | null;
+            /** Last Heartbeat At */
+            last_heartbeat_at: string | null;
+            /** Name */
+            name: string;
+            /**
+             * Num Steps
+             * @description Steps recorded in the current view: superseded ones are not counted.
+             */
+            num_steps: number;
+            /**
+             * Parallelism
+             * @description The layout in a few words: `dp 2`, `dp 2, tp 2`; null for an external run.
+             */
+            parallelism: string | null;
+            /**
+             * Parent Id
+             * @description The run that it was cloned from; it may be deleted.
+             */
+            parent_id: string | null;
+            /**
+             * Priority
+             * @description Among runs that wait, higher ones start first.
+             */
+            priority: number;
+            /**
+             * Reason
+             * @description Why it failed, or what it waits for.
+             */
+            reason: string | null;
+            /** @description Null for an external run. */
+            spec: components["schemas"]["RunSpec"] | null;
+            /** Started At */
+            started_at: string | null;
+            state: components["schemas"]["RunState"];
+            /** Tags */
+            tags: {
+                [key: string]: string;
+            };
+            /**
+             * Total Steps
+             * @description Steps there will be, as far as the driver knows.
+             */
+            total_steps: number | null;
+            /**
+             * Version
+             * @description Grows with every change of state, name or tags.
+             */
+            version: number;
+        };
+        /**
          * DeletedRun
          * @description A run that is no more.
          */
@@ -1498,6 +1643,49 @@ export interface components {
          */
         ExportFormat: "csv" | "jsonl" | "parquet";
         /**
+         * ExternalAttempt
+         * @description The next attempt of an external run. Its token is told here and never again.
+         */
+        ExternalAttempt: {
+            /** Attempt */
+            attempt: number;
+            /**
+             * Ingest Token
+             * @description Grants ingest of this attempt and nothing else. Older attempts are fenced off.
+             */
+            ingest_token: string;
+            /** Run Id */
+            run_id: string;
+        };
+        /**
+         * ExternalRunSpec
+         * @description A run that another training framework records.
+         */
+        ExternalRunSpec: {
+            /**
+             * Config
+             * @description Whatever its writer wants to be shown, as JSON. Values under keys like `api_key` are not kept.
+             * @default {}
+             */
+            config: {
+                [key: string]: unknown;
+            };
+            /**
+             * Kind
+             * @constant
+             */
+            kind: "external";
+            /** Name */
+            name: string;
+            /**
+             * Tags
+             * @default {}
+             */
+            tags: {
+                [key: string]: string;
+            };
+        };
+        /**
          * FateMessage
          * @description What became of a rollout that an earlier iteration generated and carried on.
          */
@@ -1594,6 +1782,12 @@ export interface components {
             dp: number;
             /** Micro Batch Size */
             micro_batch_size: number | null;
+            /**
+             * Overlap Grad Reduce
+             * @description Whether gradients are added up while the last micro-batch is computed: then every rank runs its dummies.
+             * @default false
+             */
+            overlap_grad_reduce: boolean;
             packer: components["schemas"]["Packer"];
             /** Pp */
             pp: number;
@@ -2098,6 +2292,22 @@ export interface components {
         /** @description One event of the live stream, told apart by its name. */
         LiveEvent: components["schemas"]["RunEvent"] | components["schemas"]["StepsEvent"] | components["schemas"]["ResyncEvent"] | components["schemas"]["EventNewsEvent"] | components["schemas"]["LogNewsEvent"] | components["schemas"]["IterationNewsEvent"] | components["schemas"]["CheckpointNewsEvent"];
         /**
+         * LivePage
+         * @description What came since a cursor, as a poll tells it.
+         */
+        LivePage: {
+            /**
+             * Cursor
+             * @description Where to go on: an id as the stream gives them.
+             */
+            cursor: string;
+            /**
+             * Events
+             * @description Empty: nothing came within the time.
+             */
+            events: (components["schemas"]["RunEvent"] | components["schemas"]["StepsEvent"] | components["schemas"]["ResyncEvent"] | components["schemas"]["EventNewsEvent"] | components["schemas"]["LogNewsEvent"] | components["schemas"]["IterationNewsEvent"] | components["schemas"]["CheckpointNewsEvent"])[];
+        };
+        /**
          * LogLevel
          * @description How much a line matters.
          * @enum {string}
@@ -2386,6 +2596,33 @@ export interface components {
             value: number | ("NaN" | "Infinity" | "-Infinity") | null;
             /** Weight */
             weight: number;
+        };
+        /**
+         * MlflowTracking
+         * @description MLflow.
+         */
+        MlflowTracking: {
+            /**
+             * Experiment
+             * @description Made there if need be.
+             * @default swell
+             */
+            experiment: string;
+            /**
+             * Token Env
+             * @description The environment variable with the server's token; None: it wants none.
+             */
+            token_env?: string | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "mlflow";
+            /**
+             * Uri
+             * @description Of a tracking server, or `file:///…`, or of a database.
+             */
+            uri: string;
         };
         /**
          * NewToken
@@ -3362,7 +3599,7 @@ export interface components {
         };
         /**
          * Run
-         * @description A run with its spec.
+         * @description A run with its spec, or with its config.
          */
         Run: {
             /**
@@ -3379,14 +3616,21 @@ export interface components {
             attempt: number;
             /**
              * Batch Policy
-             * @description The batch policy in a few words: `all`, `fixed 64`.
+             * @description The batch policy in a few words: `all`, `fixed 64`; null for an external run.
              */
-            batch_policy: string;
+            batch_policy: string | null;
             /**
              * Batch Sizes
              * @description global_batch_size over the run, at most 64 values, for a sparkline.
              */
             batch_sizes: number[];
+            /**
+             * Config
+             * @description What the writer of an external run told of it; null for a managed run.
+             */
+            config: {
+                [key: string]: unknown;
+            } | null;
             /**
              * Created At
              * Format: date-time
@@ -3399,11 +3643,8 @@ export interface components {
              * @description `run_` and 26 characters (ULID); sorts by creation.
              */
             id: string;
-            /**
-             * Kind
-             * @constant
-             */
-            kind: "managed";
+            /** @description `managed`: Swell runs it; `external`: another training framework does, and records it here. */
+            kind: components["schemas"]["RunKind"];
             last: components["schemas"]["LastStep"] | null;
             /** Last Heartbeat At */
             last_heartbeat_at: string | null;
@@ -3416,9 +3657,9 @@ export interface components {
             num_steps: number;
             /**
              * Parallelism
-             * @description The layout in a few words: `dp 2`, `dp 2, tp 2`.
+             * @description The layout in a few words: `dp 2`, `dp 2, tp 2`; null for an external run.
              */
-            parallelism: string;
+            parallelism: string | null;
             /**
              * Parent Id
              * @description The run that it was cloned from; it may be deleted.
@@ -3434,7 +3675,8 @@ export interface components {
              * @description Why it failed, or what it waits for.
              */
             reason: string | null;
-            spec: components["schemas"]["RunSpec"];
+            /** @description Null for an external run. */
+            spec: components["schemas"]["RunSpec"] | null;
             /** Started At */
             started_at: string | null;
             state: components["schemas"]["RunState"];
@@ -3526,6 +3768,12 @@ export interface components {
              */
             next_after: number | null;
         };
+        /**
+         * RunKind
+         * @description Who runs it.
+         * @enum {string}
+         */
+        RunKind: "managed" | "external";
         /**
          * RunLengths
          * @description The lengths that an earlier run's samples had.
@@ -3727,6 +3975,12 @@ export interface components {
             tags: {
                 [key: string]: string;
             };
+            /**
+             * Tracking
+             * @description Where else its steps are told.
+             * @default []
+             */
+            tracking: (components["schemas"]["WandbTracking"] | components["schemas"]["TensorboardTracking"] | components["schemas"]["MlflowTracking"])[];
             /** @description Supervised steps before reinforcement; none unless said. */
             warm_start?: components["schemas"]["SftWarmStartSpec"] | null;
         };
@@ -3755,9 +4009,9 @@ export interface components {
             attempt: number;
             /**
              * Batch Policy
-             * @description The batch policy in a few words: `all`, `fixed 64`.
+             * @description The batch policy in a few words: `all`, `fixed 64`; null for an external run.
              */
-            batch_policy: string;
+            batch_policy: string | null;
             /**
              * Batch Sizes
              * @description global_batch_size over the run, at most 64 values, for a sparkline.
@@ -3775,11 +4029,8 @@ export interface components {
              * @description `run_` and 26 characters (ULID); sorts by creation.
              */
             id: string;
-            /**
-             * Kind
-             * @constant
-             */
-            kind: "managed";
+            /** @description `managed`: Swell runs it; `external`: another training framework does, and records it here. */
+            kind: components["schemas"]["RunKind"];
             last: components["schemas"]["LastStep"] | null;
             /** Last Heartbeat At */
             last_heartbeat_at: string | null;
@@ -3792,9 +4043,9 @@ export interface components {
             num_steps: number;
             /**
              * Parallelism
-             * @description The layout in a few words: `dp 2`, `dp 2, tp 2`.
+             * @description The layout in a few words: `dp 2`, `dp 2, tp 2`; null for an external run.
              */
-            parallelism: string;
+            parallelism: string | null;
             /**
              * Parent Id
              * @description The run that it was cloned from; it may be deleted.
@@ -4686,6 +4937,22 @@ export interface components {
             of: string | null;
         };
         /**
+         * TensorboardTracking
+         * @description Event files of TensorBoard.
+         */
+        TensorboardTracking: {
+            /**
+             * Directory
+             * @description A directory of this run's own on the driver's machine; None: `tensorboard` in the run's directory.
+             */
+            directory?: string | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "tensorboard";
+        };
+        /**
          * TimelineColumns
          * @description Spans of a step, in columns of equal length, by start. Spans of one actor do not overlap.
          */
@@ -4826,6 +5093,49 @@ export interface components {
              * @constant
              */
             type: "transformers";
+        };
+        /**
+         * WandbMode
+         * @description Whether W&B is told at once.
+         * @enum {string}
+         */
+        WandbMode: "online" | "offline";
+        /**
+         * WandbTracking
+         * @description Weights & Biases.
+         */
+        WandbTracking: {
+            /**
+             * Api Key Env
+             * @description The environment variable with the key; not needed offline.
+             * @default WANDB_API_KEY
+             */
+            api_key_env: string;
+            /**
+             * Base Url
+             * @description Of a W&B server of one's own.
+             */
+            base_url?: string | null;
+            /**
+             * Entity
+             * @description The team; None: the key's own.
+             */
+            entity?: string | null;
+            /**
+             * @description Whether it is told at once, or into files.
+             * @default online
+             */
+            mode: components["schemas"]["WandbMode"];
+            /**
+             * Project
+             * @description Made there if need be.
+             */
+            project: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "wandb";
         };
         /**
          * WhatIf
@@ -5014,6 +5324,42 @@ export interface operations {
                 };
                 content: {
                     "text/event-stream": unknown;
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    pollEvents: {
+        parameters: {
+            query?: {
+                /** @description Only these runs, by id; none: all. */
+                run?: string[];
+                /** @description Of the answer before, or the stream's last id; none: begin now. */
+                cursor?: string | null;
+                /** @description How long to wait for the first event. */
+                timeout_s?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LivePage"];
                 };
             };
             /** @description A problem (RFC 9457) */
@@ -5250,7 +5596,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["RunSpec"];
+                "application/json": components["schemas"]["RunSpec"] | components["schemas"]["ExternalRunSpec"];
             };
         };
         responses: {
@@ -5260,7 +5606,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Run"];
+                    "application/json": components["schemas"]["CreatedRun"];
                 };
             };
             /** @description A problem (RFC 9457) */
@@ -5364,6 +5710,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Run"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    beginAttempt: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExternalAttempt"];
                 };
             };
             /** @description A problem (RFC 9457) */

@@ -39,17 +39,20 @@ from orchestrator.geometry import geometry_of
 from orchestrator.iteration_record import IterationRecorder
 from orchestrator.journal import Journal
 from orchestrator.loop import IterationPlan, Outcome, TrainingLoop
+from orchestrator.mirrors.mirror import MirroredRun
+from orchestrator.mirrors.mirrors import start_mirrors
 from orchestrator.reporter import JournalReporter
 from orchestrator.reward import make_reward
 from orchestrator.rollout_round import Roller
 from orchestrator.seeds import derive_seed
 from orchestrator.step_runner import PhaseGoal, StepRunner
-from orchestrator.timekeeper import Timekeeper
+from orchestrator.timekeeper import DRIVER, Timekeeper
 from orchestrator.tokenizer import TextTokenizer
 from orchestrator.warm_start import HeldOutEval, WarmStart
 from trainer.architecture import load_hf_config
 from trainer.contracts.model_spec import ModelSpec, ScratchModelSpec
 from trainer.contracts.policy_trainer import TrainerError
+from trainer.contracts.process_log import copy_process_log
 from trainer.contracts.python_function import PythonFunction
 from trainer.contracts.trainer_spec import PhaseSpec
 from trainer.ray_trainer import RayPolicyTrainer
@@ -74,13 +77,26 @@ def main() -> int:
         run_id=launch.run_id,
         attempt=launch.attempt,
         token=launch.ingest_token,
+        log_directory=_log_directory(launch),
     )
+    reporter.mirror_to(start_mirrors(launch.spec.tracking, _mirrored_run(launch), reporter.event))
     try:
         report = _run_and_tell(launch, reporter)
         reporter.finish(report)
     finally:
         reporter.close()
     return 1 if report.outcome == "failed" else 0
+
+
+def _mirrored_run(launch: AttemptLaunch) -> MirroredRun:
+    return MirroredRun(
+        id=launch.run_id,
+        name=launch.spec.name,
+        attempt=launch.attempt,
+        tags=launch.spec.tags,
+        config=launch.spec.model_dump(mode="json"),
+        directory=Path(launch.run_dir),
+    )
 
 
 def _run_and_tell(launch: AttemptLaunch, reporter: Reporter) -> StateReport:
@@ -130,7 +146,7 @@ def build_loop(launch: AttemptLaunch, reporter: Reporter, ends: ExitStack) -> Tr
     estimate = _import_user_code(spec.algorithm)
     store = _checkpoint_store(launch)
     reporter.activity("starting the trainer and the engines", num_steps=0, total_steps=None)
-    parts = _build_parts(spec, reporter, ends, store)
+    parts = _build_parts(spec, reporter, ends, store, _log_directory(launch))
     return TrainingLoop(
         warm_start=_warm_start(spec, parts, reporter),
         goal=_rl_goal(spec),
@@ -172,16 +188,22 @@ def _checkpoint_store(launch: AttemptLaunch) -> CheckpointStore:
     return store
 
 
-def _build_parts(spec: RunSpec, reporter: Reporter, ends: ExitStack, store: CheckpointStore) -> _Parts:
+def _build_parts(
+    spec: RunSpec, reporter: Reporter, ends: ExitStack, store: CheckpointStore, log_directory: Path
+) -> _Parts:
     stream = TaskStream(spec.data.tasks, seed=derive_seed(spec.seed, "data"), lower_case=spec.data.lower_case)
     tokenizer = _tokenizer(spec.model, stream)
     hf_config = load_hf_config(spec.model)
     # The engine first: its replicas load their libraries while the trainer's ranks, which we wait for, load theirs.
     engine = TransformersEngine(
-        hf_config, replicas=spec.rollout.engine.replicas, eos_id=tokenizer.eos_id, pad_id=tokenizer.pad_id
+        hf_config,
+        replicas=spec.rollout.engine.replicas,
+        eos_id=tokenizer.eos_id,
+        pad_id=tokenizer.pad_id,
+        log_directory=log_directory,
     )
     ends.callback(engine.close)
-    trainer = RayPolicyTrainer(spec.trainer)
+    trainer = RayPolicyTrainer(spec.trainer, log_directory=log_directory)
     ends.callback(trainer.close)
     _log.info("trainer and engine are ready")
     geometry, time = geometry_of(spec.schedule, spec.parallelism), Timekeeper()
@@ -288,8 +310,12 @@ def _fix_string_hashes() -> None:
 def _set_up_logging(launch: AttemptLaunch) -> None:
     who = f"{launch.run_id} attempt {launch.attempt} driver".replace("%", "%%")
     logging.basicConfig(level=logging.INFO, format=f"%(asctime)s %(levelname)s {who} %(name)s: %(message)s")
-    # One line for each request would bury what happens.
-    logging.getLogger("httpx").setLevel(logging.WARNING)
+    copy_process_log(_log_directory(launch), DRIVER)
+
+
+def _log_directory(launch: AttemptLaunch) -> Path:
+    """Where all processes of the attempt write their logs."""
+    return Path(launch.run_dir) / "logs" / f"attempt-{launch.attempt}"
 
 
 def failure_reason(error: Exception) -> str:

@@ -17,6 +17,7 @@ from orchestrator.contracts.data_spec import ReasoningGymDataSpec, ReasoningGymT
 from orchestrator.contracts.plan import RunPlan
 from orchestrator.contracts.run_spec import RunSpec
 from orchestrator.data.tasks import TaskError, make_task
+from orchestrator.mirrors.libraries import tracking_problems
 from trainer.contracts.model_spec import HuggingFaceModelSpec, HuggingFaceShape, ScratchModelSpec
 from trainer.contracts.parallelism_spec import ParallelismSpec, layout_problems
 
@@ -40,7 +41,7 @@ Problem = tuple[str, str]
 
 def preflight(spec: RunSpec) -> list[Problem]:
     """Everything that would make the run fail at its start, as (field, message); empty when nothing is found."""
-    return [*find_wrong(spec), *find_too_large(spec)]
+    return [*find_wrong(spec), *find_too_large(spec), *tracking_problems(spec.tracking)]
 
 
 def find_wrong(spec: RunSpec) -> list[Problem]:
@@ -66,9 +67,10 @@ def find_too_large(spec: RunSpec) -> list[Problem]:
 
 
 def warn_of_this_machine(plan: RunPlan, spec: RunSpec) -> RunPlan:
-    """The plan, warning of what this machine is too small for."""
-    too_large = tuple(f"{field}: {message}." for field, message in find_too_large(spec))
-    return plan.model_copy(update={"warnings": plan.warnings + too_large})
+    """The plan, warning of what this machine is too small for, and of what it lacks."""
+    found = (*find_too_large(spec), *tracking_problems(spec.tracking))
+    warnings = tuple(f"{field}: {message}." for field, message in found)
+    return plan.model_copy(update={"warnings": plan.warnings + warnings})
 
 
 def _number_problems(value: Any, path: str) -> Iterator[Problem]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import threading
 from datetime import UTC, datetime
+from pathlib import Path
 
 import httpx
 
@@ -19,34 +20,66 @@ from orchestrator.contracts.checkpoint_messages import CheckpointMessage
 from orchestrator.contracts.messages import EventMessage, Heartbeat, StateReport, StepMessage
 from orchestrator.contracts.rollout_messages import IterationMessage
 from orchestrator.journal import Journal, RecordKind
+from orchestrator.log_shipper import LogShipper
+from orchestrator.log_tail import LogTail
+from orchestrator.mirrors.mirrors import Mirrors
 from orchestrator.sender import Sender
 from trainer.contracts.text_model import TextModel
 
 _TIMEOUT_S = 30.0
 _MAX_ACTIVITY_CHARS = 200
+_LAST_LINES_S = 5.0
+"""How long the end of an attempt waits for its last log lines to be taken."""
 
 
 class JournalReporter:
     """The `Reporter` of a driver. It sends from the moment it is made, beginning with what the journal still holds."""
 
-    def __init__(self, *, journal: Journal, server_url: str, run_id: str, attempt: int, token: str) -> None:
+    def __init__(
+        self,
+        *,
+        journal: Journal,
+        server_url: str,
+        run_id: str,
+        attempt: int,
+        token: str,
+        log_directory: Path | None = None,
+    ) -> None:
+        """log_directory: where the processes of the attempt write their logs, which are passed on."""
         self._journal = journal
         self._attempt = attempt
         self._activity: tuple[str, int, int | None] = ("starting", 0, None)
+        self._progress = ""
+        self._mirrors = Mirrors(())
         # trust_env: a proxy that is set for the internet must not swallow what is meant for the machine next door.
         self._http = httpx.Client(headers={"Authorization": f"Bearer {token}"}, timeout=_TIMEOUT_S, trust_env=False)
+        run_url = f"{server_url.rstrip('/')}/api/v1/runs/{run_id}"
         self._sender = Sender(
             journal=journal,
             http=self._http,
-            run_url=f"{server_url.rstrip('/')}/api/v1/runs/{run_id}",
+            run_url=run_url,
             attempt=attempt,
             heartbeat=self._heartbeat,
         )
+        self._logs: LogShipper | None = None
+        if log_directory is not None:
+            self._logs = LogShipper(
+                LogTail(log_directory),
+                http=self._http,
+                run_url=run_url,
+                attempt=attempt,
+                on_progress=self._tell_progress,
+            )
         self._thread = threading.Thread(target=self._sender.run, name="sender", daemon=True)
         self._thread.start()
 
+    def mirror_to(self, mirrors: Mirrors) -> None:
+        """Pass steps on to these too, from now on; `finish` closes them."""
+        self._mirrors = mirrors
+
     def step(self, message: StepMessage) -> None:
         self._append(RecordKind.STEP, message)
+        self._mirrors.step(message)
 
     def event(self, message: EventMessage) -> None:
         self._append(RecordKind.EVENT, message)
@@ -59,7 +92,10 @@ class JournalReporter:
 
     def activity(self, text: str, *, num_steps: int, total_steps: int | None) -> None:
         """What the next heartbeats say."""
-        self._activity = (text[:_MAX_ACTIVITY_CHARS], num_steps, total_steps)
+        self._activity, self._progress = (text, num_steps, total_steps), ""
+
+    def _tell_progress(self, source: str, progress: str) -> None:
+        self._progress = f"; {source}: {progress}"
 
     @property
     def stop_requested(self) -> bool:
@@ -77,13 +113,22 @@ class JournalReporter:
 
     def finish(self, report: StateReport) -> None:
         """The last record. Returns when the server has everything, or has said that it wants nothing more."""
+        # First the mirrors: what goes wrong with them at the end is an event still.
+        self._mirrors.close(report.outcome)
+        if self._logs is not None:
+            # First, while the attempt still lives; a server that is away gets another chance when it is back.
+            self._logs.drain(_LAST_LINES_S)
         self._append(RecordKind.STATE, report)
         self._thread.join()
+        if self._logs is not None:
+            self._logs.drain(_LAST_LINES_S)
         self.close()
 
     def close(self) -> None:
         """End without waiting for the server. What is not delivered stays in the journal. Safe to call twice."""
         self._sender.end()
+        if self._logs is not None:
+            self._logs.close()
         self._thread.join()
         self._http.close()
         self._journal.close()
@@ -97,7 +142,7 @@ class JournalReporter:
         return Heartbeat(
             attempt=self._attempt,
             at=datetime.now(UTC),
-            activity=text,
+            activity=f"{text}{self._progress}"[:_MAX_ACTIVITY_CHARS],
             num_steps=num_steps,
             total_steps=total_steps,
             is_paused=self._sender.is_paused,

@@ -17,6 +17,7 @@ from orchestrator.contracts.data_spec import ReasoningGymDataSpec
 from orchestrator.contracts.recording_spec import RecordingSpec
 from orchestrator.contracts.rollout_spec import FilterSpec, ReasoningGymRewardSpec, RolloutSpec, ZeroVariancePolicy
 from orchestrator.contracts.schedule_spec import Packer, ScheduleSpec
+from orchestrator.contracts.tracking_spec import TrackingSpec
 from orchestrator.contracts.warm_start_spec import SftWarmStartSpec
 from trainer.contracts.loss_spec import SftLossSpec
 from trainer.contracts.model_spec import ModelSpec, ScratchModelSpec
@@ -61,6 +62,8 @@ class RunSpec(TextModel):
     """When the run saves its state."""
     recording: RecordingSpec = RecordingSpec()
     """How much of its rollouts is recorded."""
+    tracking: Annotated[tuple[TrackingSpec, ...], Field(max_length=8)] = ()
+    """Where else its steps are told."""
     limits: LimitsSpec = LimitsSpec()
     """What the run may use up before it fails."""
     tags: dict[Name, Annotated[str, Field(max_length=200)]] = {}

@@ -13,6 +13,7 @@ import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import ray
 
@@ -21,12 +22,16 @@ from orchestrator.checkpoint_store import CheckpointStore
 from orchestrator.checkpoints import Checkpoints
 from orchestrator.contracts.algorithm_spec import AdvantageEstimator
 from orchestrator.contracts.batch_spec import AllBatchSpec
+from orchestrator.contracts.checkpoint_messages import CheckpointMessage
 from orchestrator.contracts.messages import EventMessage, Phase, StateReport, StepMessage
+from orchestrator.contracts.recording_spec import RecordingSpec
 from orchestrator.contracts.rollout import Prompt, SourcePosition
+from orchestrator.contracts.rollout_messages import IterationMessage
 from orchestrator.contracts.rollout_spec import FilterSpec, RolloutSpec, ZeroVariancePolicy
 from orchestrator.cost_model import CostModel
 from orchestrator.engines.transformers_engine import TransformersEngine
 from orchestrator.geometry import StepGeometry
+from orchestrator.iteration_record import IterationRecorder
 from orchestrator.loop import IterationPlan, TrainingLoop
 from orchestrator.rollout_round import Roller
 from orchestrator.step_runner import PhaseGoal, StepRunner
@@ -41,8 +46,7 @@ from trainer.contracts.trainer_spec import PhaseSpec, TrainerSpec
 from trainer.ray_trainer import RayPolicyTrainer
 
 PROMPTS_PER_STEP, GROUP_SIZE = 8, 8
-CORES = 2
-"""Ranks and engine replicas, of one thread each: what the machine has."""
+CORES = os.cpu_count() or 1
 TOKEN_CAP = 4096
 LEARNING_RATE = 1e-9
 """So small that the policy, and with it the lengths of its answers, stays what it is."""
@@ -86,7 +90,7 @@ class EvenIds:
 class KeptSteps:
     """Keeps when each step was told, and what it said."""
 
-    stop_requested = False
+    stop_requested = pause_requested = False
 
     def __init__(self) -> None:
         self.steps: list[tuple[float, StepMessage]] = []
@@ -99,6 +103,15 @@ class KeptSteps:
     def event(self, message: EventMessage) -> None:
         pass
 
+    def iteration(self, message: IterationMessage) -> None:
+        message.model_dump_json()
+
+    def checkpoint(self, message: CheckpointMessage) -> None:
+        pass
+
+    def wait_while_paused(self) -> None:
+        pass
+
     def activity(self, text: str, *, num_steps: int, total_steps: int | None) -> None:
         pass
 
@@ -108,38 +121,65 @@ class KeptSteps:
 
 def main(model_dir: str, prompts_file: str, max_new_tokens: int, num_steps: int, num_warm_up: int) -> None:
     """Train and print what the steps after the warm-up took, and where their time went."""
+    ray.init(address="local", include_dashboard=False, configure_logging=False, log_to_driver=False)
+    try:
+        told = measure(
+            model_dir,
+            prompts_file,
+            max_new_tokens=max_new_tokens,
+            num_steps=num_steps,
+            num_warm_up=num_warm_up,
+            cores=CORES,
+        )
+    finally:
+        ray.shutdown()
+    print(json.dumps(told), flush=True)  # noqa: T201  # what the caller reads
+
+
+def measure(
+    model_dir: str, prompts_file: str, *, max_new_tokens: int, num_steps: int, num_warm_up: int, cores: int
+) -> dict[str, Any]:
+    """What `bench.train.Measured` holds, of the steps after the warm-up. Ray is initialised.
+
+    cores: ranks and engine replicas, of one thread each.
+    """
     reporter = KeptSteps()
     with ExitStack() as ends:
-        ray.init(address="local", include_dashboard=False, configure_logging=False, log_to_driver=False)
-        ends.callback(ray.shutdown)
-        _loop(model_dir, prompts_file, max_new_tokens, num_warm_up + num_steps, reporter, ends).run()
+        _loop(model_dir, prompts_file, max_new_tokens, num_warm_up + num_steps, reporter, ends, cores).run()
     (begin, _), measured = reporter.steps[num_warm_up - 1], reporter.steps[num_warm_up:]
     messages = [message for _, message in measured]
-    print(  # noqa: T201  # what the caller reads
-        json.dumps(
-            {
-                "seconds": measured[-1][0] - begin,
-                "samples": sum(message.global_batch_size for message in messages),
-                "response_tokens": sum(message.num_loss_tokens for message in messages),
-                "parts_s": {
-                    name: sum(float(message.metrics[f"perf/{name}_s"].value or 0.0) for message in messages)
-                    for name in ("generate", "train", "push")
-                },
-                "forward_backward_s": sum(max(map(sum, message.schedule.measured_s)) for message in messages),
-            }
-        ),
-        flush=True,
-    )
+    return {
+        "seconds": measured[-1][0] - begin,
+        "samples": sum(message.global_batch_size for message in messages),
+        "response_tokens": sum(message.num_loss_tokens for message in messages),
+        "parts_s": {name: _total(messages, f"perf/{name}_s") for name in ("generate", "train", "push")},
+        "forward_backward_s": sum(map(_forward_backward_s, messages)),
+    }
+
+
+def _forward_backward_s(message: StepMessage) -> float:
+    """On the rank that takes longest."""
+    return max(sum(seconds) for seconds in message.schedule.measured_s) if message.schedule else 0.0
+
+
+def _total(messages: Sequence[StepMessage], metric: str) -> float:
+    return sum(float(message.metrics[metric].value or 0.0) for message in messages)
 
 
 def _loop(
-    model_dir: str, prompts_file: str, max_new_tokens: int, iterations: int, reporter: KeptSteps, ends: ExitStack
+    model_dir: str,
+    prompts_file: str,
+    max_new_tokens: int,
+    iterations: int,
+    reporter: KeptSteps,
+    ends: ExitStack,
+    cores: int,
 ) -> TrainingLoop:
     model = HuggingFaceModelSpec(type="huggingface", path=model_dir)
     tokenizer, hf_config = TextTokenizer.from_directory(Path(model_dir)), load_hf_config(model)
-    engine = TransformersEngine(hf_config, replicas=CORES, eos_id=tokenizer.eos_id, pad_id=tokenizer.pad_id)
+    engine = TransformersEngine(hf_config, replicas=cores, eos_id=tokenizer.eos_id, pad_id=tokenizer.pad_id)
     ends.callback(engine.close)
-    trainer = RayPolicyTrainer(TrainerSpec(model=model, parallelism=ParallelismSpec(dp=CORES), seed=17))
+    trainer = RayPolicyTrainer(TrainerSpec(model=model, parallelism=ParallelismSpec(dp=cores), seed=17))
     ends.callback(trainer.close)
     source = ListedPrompts(json.loads(Path(prompts_file).read_text()), tokenizer)
     filter_spec = FilterSpec(zero_variance=ZeroVariancePolicy.INCLUDE)
@@ -147,7 +187,7 @@ def _loop(
         trainer=trainer,
         engine=engine,
         reporter=reporter,
-        geometry=StepGeometry(dp_size=CORES, token_cap=TOKEN_CAP),
+        geometry=StepGeometry(dp_size=cores, token_cap=TOKEN_CAP),
         cost_model=CostModel.from_hf_config(hf_config),
     )
     store = CheckpointStore(Path(ends.enter_context(tempfile.TemporaryDirectory())), keep_last=1, keep_every=None)
@@ -176,7 +216,8 @@ def _loop(
             num_prompts=PROMPTS_PER_STEP,
             filter_spec=filter_spec,
             seed=17,
-            check_stop=lambda: None,
+            obey=steps.obey,
+            time=steps.time,
         ),
         steps=steps,
         reporter=reporter,
@@ -187,7 +228,9 @@ def _loop(
             reporter=reporter,
             every_steps=10**6,
             write_model_files=lambda directory: None,  # noqa: ARG005  # there is nothing to say of this model
+            time=steps.time,
         ),
+        recorder=IterationRecorder(RecordingSpec(), pieces=tokenizer.pieces),
     )
 
 

@@ -67,7 +67,12 @@ def _packed(part: TextModel | None) -> bytes | None:
 
 def _content_hash(message: StepMessage) -> bytes:
     """The same for two messages that say the same, whatever the order of their metrics."""
-    metrics = orjson.dumps(message.model_dump(mode="json", include={"metrics"}), option=orjson.OPT_SORT_KEYS)
+    # By hand, since it is most of a step: what `model_dump` makes of the metrics, several times as fast.
+    told = {
+        name: {"reduction": metric.reduction.value, "value": metric.value, "weight": metric.weight}
+        for name, metric in message.metrics.items()
+    }
+    metrics = orjson.dumps({"metrics": told}, option=orjson.OPT_SORT_KEYS)
     # Steps that were recorded before there were timelines keep their hashes.
     left_out = {"metrics"} if message.timeline is not None else {"metrics", "timeline"}
     return hashlib.sha256(message.model_dump_json(exclude=left_out).encode() + metrics).digest()

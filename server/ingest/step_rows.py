@@ -151,9 +151,10 @@ def _step_row(run_key: int, attempt: int, step: PreparedStep, total: Totals) -> 
 
 
 def _point_rows(metric_ids: Mapping[str, int], attempt: int, step: PreparedStep) -> Iterator[tuple[Any, ...]]:
+    number = step.step
     for name, metric in step.metrics.items():
         value, kind = to_columns(metric.value)
-        yield metric_ids[name], attempt, step.step, value, int(kind), metric.weight
+        yield metric_ids[name], attempt, number, value, kind, metric.weight
 
 
 def _metric_ids(connection: Connection, run_key: int, prepared: Sequence[PreparedStep]) -> dict[str, int]:

@@ -19,6 +19,16 @@ Finding = tuple[str, str]
 """JSON pointer within the step, and a sentence."""
 MAX_COUNT = 2**53 - 1
 """What a browser can hold exactly."""
+_COUNTS = (
+    "num_prompts",
+    "num_rollouts",
+    "num_tokens",
+    "num_loss_tokens",
+    "num_microbatches",
+    "num_dummies",
+    "num_over_cap",
+)
+"""What a schedule says of its step, so that its writer need not."""
 _ALWAYS_TOLD = (*REPORT_COLUMNS, "schedule")
 
 
@@ -57,7 +67,7 @@ def untold(message: StepMessage) -> list[Finding]:
 def with_counts(message: StepMessage) -> StepMessage:
     """The step with the counts that its schedule makes, where its writer did not tell them. It has no findings."""
     told = message.schedule
-    if told is None:
+    if told is None or all(getattr(message, name) is not None for name in _COUNTS):
         return message
     missing = {name: count for name, count in _counted(told).items() if getattr(message, name) is None}
     return message.model_copy(update=missing) if missing else message

@@ -10,11 +10,13 @@ from fastapi import FastAPI
 from starlette.middleware.gzip import GZipMiddleware
 
 from server import documents, health, limits
+from server.advisories import endpoints as advisories
 from server.audit import endpoints as audit
 from server.auth import endpoints as auth
 from server.checkpoints import endpoints as checkpoints
 from server.events import endpoints as events
 from server.exports import endpoints as exports
+from server.external import endpoints as external
 from server.history import endpoints as history
 from server.http import problems
 from server.http.dashboard import Dashboard
@@ -71,9 +73,9 @@ def create_app(settings: Settings, make_supervisor: MakeSupervisor | None = None
         redirect_slashes=False,
     )
     app.state.services = services
-    for module in (runs, wishes, planning, steps, history, events, exports, ingest, live):
+    for module in (runs, wishes, external, planning, steps, history, events, exports, ingest, live):
         app.include_router(module.router)
-    for module in (rollouts, ledger, logs, checkpoints, timeline, system):
+    for module in (rollouts, ledger, logs, checkpoints, timeline, system, advisories):
         app.include_router(module.router)
     for module in (auth, audit, health, limits, telemetry, documents):
         app.include_router(module.router)

@@ -10,6 +10,7 @@ from server.audit.log import AuditLog
 from server.auth.access import Principal
 from server.auth.tokens import TokenStore
 from server.database.engine import Database
+from server.external.service import ExternalRuns
 from server.ingest.service import Ingest
 from server.live.hub import LiveHub
 from server.planning.service import Planner
@@ -32,6 +33,10 @@ def _runs(request: Request) -> RunStore:
 
 def _wishes(request: Request) -> RunWishes:
     return _services(request).wishes
+
+
+def _external(request: Request) -> ExternalRuns:
+    return _services(request).external
 
 
 def _database(request: Request) -> Database:
@@ -84,6 +89,7 @@ def _principal(request: Request) -> Principal:
 
 Runs = Annotated[RunStore, Depends(_runs)]
 Wishes = Annotated[RunWishes, Depends(_wishes)]
+External = Annotated[ExternalRuns, Depends(_external)]
 Reading = Annotated[Database, Depends(_database)]
 Recording = Annotated[Ingest, Depends(_ingest)]
 Remover = Annotated[RunRemover, Depends(_remover)]

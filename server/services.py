@@ -12,6 +12,9 @@ from server.database.engine import Database
 from server.database.migrate import prepare_database
 from server.database.writer import Writer
 from server.events.queries import newest_event_ids
+from server.external.decisions import ExternalDeadlines
+from server.external.service import ExternalRuns
+from server.external.watch import ExternalWatch
 from server.http.gate import Gate
 from server.ingest.service import Ingest
 from server.live.hub import LiveHub
@@ -40,6 +43,8 @@ class Services:
     hub: LiveHub
     runs: RunStore
     wishes: RunWishes
+    external: ExternalRuns
+    external_watch: ExternalWatch
     remover: RunRemover
     ingest: Ingest
     planner: Planner
@@ -65,11 +70,13 @@ class Services:
         self.hub.start(loop)
         self.supervisor.start()
         self.remover.start()
+        self.external_watch.start()
 
     def stop(self) -> None:
         """End the threads; what was queued for the database is still written."""
         self.supervisor.stop()
         self.remover.stop()
+        self.external_watch.stop()
         self.hub.close()
         self.writer.stop()
         self.database.close()
@@ -105,6 +112,8 @@ def build_services(settings: Settings, make_supervisor: MakeSupervisor | None) -
         hub=hub,
         runs=runs,
         wishes=RunWishes(writer, hub.run_changed),
+        external=ExternalRuns(writer, hub.run_changed),
+        external_watch=ExternalWatch(runs, _external_deadlines(settings)),
         remover=RunRemover(database, writer, settings.run_dir),
         ingest=Ingest(writer, hub, figures),
         planner=Planner(database),
@@ -112,4 +121,12 @@ def build_services(settings: Settings, make_supervisor: MakeSupervisor | None) -
         recording=Gate(settings.max_recording_batches),
         tokens=TokenStore(database, writer, settings.token_path),
         supervisor=make_supervisor(runs) if make_supervisor else NoSupervisor(),
+    )
+
+
+def _external_deadlines(settings: Settings) -> ExternalDeadlines:
+    return ExternalDeadlines(
+        silence_s=settings.external_silence_s,
+        pause_s=settings.pause_deadline_s,
+        stop_s=settings.external_stop_deadline_s,
     )

@@ -34,6 +34,10 @@ class Settings:
     """A driver that is asked to pause and has not within this time goes on: its step takes longer than the wish."""
     stop_deadline_s: float = 10.0
     """A driver that is asked to stop and has not ended within this time is ended."""
+    external_silence_s: float = 120.0
+    """An external run whose writer tells nothing for so long is lost; a writer may post steps and no heartbeats."""
+    external_stop_deadline_s: float = 60.0
+    """An external run that is asked to stop and has not within this time counts as cancelled."""
     max_active_runs: int = 1
     """Runs at a time; the others wait. More would share the cores of one machine, and each be slower than alone."""
     max_body_bytes: int = 64 * MIB

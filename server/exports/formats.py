@@ -10,7 +10,7 @@ import io
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from types import NoneType
-from typing import Any, get_args
+from typing import Annotated, Any, get_args, get_origin
 
 from orchestrator.contracts.messages import MetricMessage
 from server.steps.columns import REPORT_COLUMNS
@@ -155,8 +155,11 @@ def _schema(metric_names: Sequence[str]) -> Any:
 
 
 def _known(annotation: Any) -> Any:
-    """What a field holds where it is not null: `int` of `int | None`."""
-    return next((part for part in get_args(annotation) if part is not NoneType), annotation)
+    """The type of a field where it is not null: `int` of `Annotated[int, …] | None`."""
+    if get_origin(annotation) is Annotated:
+        return get_args(annotation)[0]
+    parts = [_known(part) for part in get_args(annotation) if part is not NoneType]
+    return parts[0] if len(parts) == 1 else annotation
 
 
 def _columns(page: Sequence[StepRow], metric_names: Sequence[str]) -> dict[str, list[Any]]:

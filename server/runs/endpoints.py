@@ -8,19 +8,20 @@ from typing import Annotated
 
 from fastapi import APIRouter, Header, Query, Response
 
-from orchestrator.contracts.run_spec import RunSpec
 from orchestrator.contracts.run_state import RunState
 from server.auth.access import Access, requires
-from server.dependencies import Asking, Reading, Runs, Supervisor
+from server.dependencies import Asking, External, Reading, Runs, Supervisor
+from server.external.schemas import ExternalRunSpec
 from server.http.guarded_route import GuardedRoute
 from server.http.problems import FieldProblem, ProblemError
 from server.http.whole_number import WholeNumber
 from server.runs import queries
 from server.runs.cursor import decode_cursor, encode_cursor
 from server.runs.idempotency import IdempotencyKey
-from server.runs.machine_check import check_on_this_machine
+from server.runs.machine_check import check_on_this_machine, refuse_secrets
+from server.runs.new_run import NewRun
 from server.runs.queries import RunFilter
-from server.runs.schemas import Run, RunChange, RunPage
+from server.runs.schemas import CreatedRun, Run, RunChange, RunPage
 from server.runs.shown_run import shown_run
 from server.runs.version_header import IfMatch, version_of
 
@@ -30,8 +31,9 @@ router = APIRouter(prefix="/api/v1/runs", tags=["runs"], route_class=GuardedRout
 @router.post("", status_code=201, operation_id="createRun")
 @requires(Access.WRITE)
 def create_run(
-    spec: RunSpec,
+    spec: NewRun,
     runs: Runs,
+    external: External,
     database: Reading,
     supervisor: Supervisor,
     asking: Asking,
@@ -40,17 +42,25 @@ def create_run(
         str | None,
         Header(min_length=1, max_length=200, description="Sent again within a day, it makes no second run."),
     ] = None,
-) -> Run:
-    """Submit a run. It is checked as far as this machine can, and then waits in the queue."""
-    check_on_this_machine(spec)
+) -> CreatedRun:
+    """Submit a run. It is checked as far as this machine can, and then waits in the queue.
+
+    With `kind: external` another framework runs and records it: the answer holds the token of its first attempt.
+    """
     key = None
     if idempotency_key is not None:
         content_hash = hashlib.sha256(spec.model_dump_json().encode()).digest()
         key = IdempotencyKey(owner=asking.name, key=idempotency_key, content_hash=content_hash)
-    run_id = runs.create(spec, key)
-    supervisor.wake()
+    if isinstance(spec, ExternalRunSpec):
+        created = external.create(spec, key)
+        run_id, token = created.run_id, created.ingest_token
+    else:
+        refuse_secrets(spec)
+        check_on_this_machine(spec)
+        run_id, token = runs.create(spec, key), None
+        supervisor.wake()
     response.headers["Location"] = f"/api/v1/runs/{run_id}"
-    return shown_run(database, run_id, response)
+    return CreatedRun(**dict(shown_run(database, run_id, response)), ingest_token=token)
 
 
 @router.get("", operation_id="listRuns")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from orchestrator.contracts.run_spec import RunSpec
 from server.errors import InvalidError
 from server.http.pointers import pointer
+from server.runs.secrets import find_secrets
 
 
 def check_on_this_machine(spec: RunSpec, *, within: tuple[str, ...] = ()) -> None:
@@ -18,6 +19,15 @@ def check_on_this_machine(spec: RunSpec, *, within: tuple[str, ...] = ()) -> Non
     from orchestrator.preflight import preflight
 
     _refuse(preflight(spec), within=within)
+
+
+def refuse_secrets(spec: RunSpec, *, within: tuple[str, ...] = ()) -> None:
+    """A spec is stored and shown to everybody who may read. Raises InvalidError for what looks like a secret in it."""
+    message = "looks like a secret, and specs are shown; name an environment variable that holds it instead"
+    found = find_secrets(spec.model_dump(mode="json", exclude_unset=True))
+    errors = [(pointer([*within, *path]), message) for path in found]
+    if errors:
+        raise InvalidError(errors)
 
 
 def check_for_a_plan(spec: RunSpec, *, within: tuple[str, ...]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -15,9 +15,10 @@ from orchestrator.contracts.run_spec import RunSpec
 from orchestrator.contracts.run_state import RunState
 from server.database.tables import attempts, run_tags, runs
 from server.errors import NotFoundError
-from server.runs.records import AttemptRecord, RunRecord
+from server.runs.records import AttemptRecord, RunKind, RunRecord
 from server.runs.run_id import is_run_id
 from server.runs.schemas import LastStep, Run, RunSummary
+from server.runs.secrets import without_secrets
 from trainer.contracts.parallelism_spec import ParallelismSpec
 
 
@@ -41,12 +42,27 @@ def new_run_values(run_id: str, spec: RunSpec, now: datetime, parent_id: str | N
     return {
         "id": run_id,
         "name": spec.name,
-        "kind": "managed",
+        "kind": RunKind.MANAGED,
         "state": RunState.QUEUED,
         "spec": spec.model_dump_json(),
         "batch_policy": batch_policy(spec.batch),
         "parallelism": layout(spec.parallelism),
         "parent_id": parent_id,
+        "created_at": now,
+        "state_changed_at": now,
+    }
+
+
+def new_external_run_values(run_id: str, name: str, config: Mapping[str, Any], now: datetime) -> dict[str, Any]:
+    """The row of a run that another framework records; secrets are not kept of its config."""
+    return {
+        "id": run_id,
+        "name": name,
+        "kind": RunKind.EXTERNAL,
+        "state": RunState.QUEUED,
+        "spec": orjson.dumps(without_secrets(config)).decode(),
+        "batch_policy": "",
+        "parallelism": "",
         "created_at": now,
         "state_changed_at": now,
     }
@@ -81,8 +97,9 @@ def run_key(connection: Connection, run: str) -> int:
     return int(key)
 
 
-def runs_in(connection: Connection, states: Iterable[RunState]) -> tuple[RunRecord, ...]:
-    rows = connection.execute(select(runs).where(runs.c.state.in_(list(states))).order_by(runs.c.key))
+def runs_in(connection: Connection, states: Iterable[RunState], kind: RunKind) -> tuple[RunRecord, ...]:
+    chosen = select(runs).where(runs.c.state.in_(list(states)), runs.c.kind == kind)
+    rows = connection.execute(chosen.order_by(runs.c.key))
     return tuple(_run_record(row) for row in rows)
 
 
@@ -116,10 +133,16 @@ def spec(connection: Connection, run: str) -> RunSpec:
 
 
 def run_detail(connection: Connection, run: str) -> Run:
-    """One run with its spec. Raises NotFoundError."""
+    """One run with its spec, or with its config. Raises NotFoundError."""
     row = connection.execute(select(runs).where(runs.c.key == run_key(connection, run))).one()
     summary = _summary(row, _tags(connection, [row.key]).get(row.key, {}))
-    return Run(**dict(summary), spec=RunSpec.model_validate_json(row.spec), version=row.version)
+    is_managed = row.kind == RunKind.MANAGED
+    return Run(
+        **dict(summary),
+        spec=RunSpec.model_validate_json(row.spec) if is_managed else None,
+        config=None if is_managed else orjson.loads(row.spec),
+        version=row.version,
+    )
 
 
 def summaries(connection: Connection, run_ids: Sequence[str]) -> list[RunSummary]:
@@ -186,13 +209,13 @@ def _summary(row: Row[Any], tags: dict[str, str]) -> RunSummary:
     return RunSummary(
         id=row.id,
         name=row.name,
-        kind=row.kind,
+        kind=RunKind(row.kind),
         state=RunState(row.state),
         reason=row.reason,
         activity=row.activity,
         tags=tags,
-        batch_policy=row.batch_policy,
-        parallelism=row.parallelism,
+        batch_policy=row.batch_policy or None,
+        parallelism=row.parallelism or None,
         attempt=row.attempt,
         created_at=row.created_at,
         started_at=row.started_at,
@@ -212,6 +235,7 @@ def _run_record(row: Row[Any]) -> RunRecord:
     return RunRecord(
         id=row.id,
         name=row.name,
+        kind=RunKind(row.kind),
         state=RunState(row.state),
         attempt=row.attempt,
         created_at=row.created_at,

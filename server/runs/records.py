@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 
 from orchestrator.contracts.run_spec import RunSpec
 from orchestrator.contracts.run_state import RunState
+
+
+class RunKind(StrEnum):
+    """Who runs it."""
+
+    MANAGED = "managed"
+    """Swell: a job for each attempt."""
+    EXTERNAL = "external"
+    """Another training framework, which records it here."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +35,7 @@ class RunRecord:
     stop_mode: str | None
     """`graceful` or `kill`, once somebody asked the run to stop."""
     stop_requested_at: datetime | None
+    kind: RunKind = RunKind.MANAGED
     priority: int = 0
     """Among those that wait, higher ones start first."""
 
@@ -53,3 +64,5 @@ class LaunchedAttempt:
     number: int
     spec: RunSpec
     ingest_token: str
+    resume_step: int | None = None
+    """Go on from the checkpoint of this step; None: from the newest, if there is any."""

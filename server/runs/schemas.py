@@ -10,6 +10,7 @@ from pydantic import Field
 from orchestrator.contracts.messages import NonFinite
 from orchestrator.contracts.run_spec import RunSpec
 from orchestrator.contracts.run_state import RunState
+from server.runs.records import RunKind
 from trainer.contracts.text_model import Name, TextModel
 
 
@@ -39,17 +40,18 @@ class RunSummary(TextModel):
     id: str
     """`run_` and 26 characters (ULID); sorts by creation."""
     name: str
-    kind: Literal["managed"]
+    kind: RunKind
+    """`managed`: Swell runs it; `external`: another training framework does, and records it here."""
     state: RunState
     reason: str | None
     """Why it failed, or what it waits for."""
     activity: str | None
     """What the driver is at, by its last heartbeat."""
     tags: dict[str, str]
-    batch_policy: str
-    """The batch policy in a few words: `all`, `fixed 64`."""
-    parallelism: str
-    """The layout in a few words: `dp 2`, `dp 2, tp 2`."""
+    batch_policy: str | None
+    """The batch policy in a few words: `all`, `fixed 64`; null for an external run."""
+    parallelism: str | None
+    """The layout in a few words: `dp 2`, `dp 2, tp 2`; null for an external run."""
     attempt: int
     created_at: datetime
     started_at: datetime | None
@@ -71,11 +73,21 @@ class RunSummary(TextModel):
 
 
 class Run(RunSummary):
-    """A run with its spec."""
+    """A run with its spec, or with its config."""
 
-    spec: RunSpec
+    spec: RunSpec | None
+    """Null for an external run."""
+    config: dict[str, Any] | None
+    """What the writer of an external run told of it; null for a managed run."""
     version: int
     """Grows with every change of state, name or tags."""
+
+
+class CreatedRun(Run):
+    """A run that was just made."""
+
+    ingest_token: str | None
+    """Of an external run's first attempt, told here and never again; null for a managed run, and for a repeat."""
 
 
 class RunChange(TextModel):

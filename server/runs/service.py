@@ -5,23 +5,24 @@ What people wish of a run that is there (pause, cancel, retry, delete) is in `wi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import insert, select, update
 
 from orchestrator.contracts.run_spec import RunSpec
 from orchestrator.contracts.run_state import RunState, RunTrigger
-from server.auth.random_token import hash_token, new_token
 from server.database.engine import Database
-from server.database.tables import attempts, run_tags, runs
+from server.database.tables import attempts, runs
 from server.database.writer import Transaction, Work, Writer
 from server.errors import ConflictError
 from server.runs import idempotency, queries
+from server.runs.attempt_start import start_attempt
 from server.runs.idempotency import IdempotencyKey
-from server.runs.records import AttemptRecord, LaunchedAttempt, RunRecord
+from server.runs.records import AttemptRecord, LaunchedAttempt, RunKind, RunRecord
 from server.runs.run_id import new_run_id
+from server.runs.run_tags import set_tags
 from server.runs.schemas import RunChange
 from server.runs.transitions import Transition, add_event, apply_trigger, fail_or_restart
 from server.runs.version import check_version
@@ -38,10 +39,10 @@ class RunStore:
 
     # What the supervisor uses
 
-    def runs_in(self, states: Iterable[RunState]) -> tuple[RunRecord, ...]:
-        """The runs in any of these states, oldest first."""
+    def runs_in(self, states: Iterable[RunState], *, kind: RunKind = RunKind.MANAGED) -> tuple[RunRecord, ...]:
+        """The runs of one kind in any of these states, oldest first."""
         with self._database.read() as connection:
-            return queries.runs_in(connection, states)
+            return queries.runs_in(connection, states, kind)
 
     def run(self, run_id: str) -> RunRecord:
         """Raises NotFoundError."""
@@ -156,7 +157,7 @@ class RunStore:
                 return known
             connection.execute(insert(runs).values(queries.new_run_values(run_id, spec, now, parent_id)))
             run_key = queries.run_key(connection, run_id)
-            _set_tags(connection, run_key, spec.tags)
+            set_tags(connection, run_key, spec.tags)
             message = "created" if parent_id is None else f"cloned from {parent_id}"
             add_event(connection, run_key=run_key, attempt=None, kind="run.queued", at=now, message=message, data={})
             if key is not None:
@@ -184,8 +185,7 @@ class RunStore:
                 values["archived_at"] = (row.archived_at or now) if change.archived else None
             connection.execute(update(runs).where(runs.c.key == row.key).values(version=row.version + 1, **values))
             if change.tags is not None:
-                connection.execute(delete(run_tags).where(run_tags.c.run_key == row.key))
-                _set_tags(connection, row.key, change.tags)
+                set_tags(connection, row.key, change.tags)
             told = change.model_dump(exclude_none=True)
             message = f"{by} changed {', '.join(told) or 'nothing'}"
             add_event(connection, run_key=row.key, attempt=None, kind="run.changed", at=now, message=message, data=told)
@@ -194,24 +194,16 @@ class RunStore:
         self._writer.run(work)
 
     def _launch_work(self, run_id: str) -> Work[LaunchedAttempt | None]:
-        token = new_token("swi")
-
         def work(transaction: Transaction) -> LaunchedAttempt | None:
-            connection, now = transaction.connection, _now()
+            connection = transaction.connection
             run = queries.run_record(connection, run_id)
             if run.state is not RunState.QUEUED:
                 return None
-            key, number = queries.run_key(connection, run_id), run.attempt + 1
-            connection.execute(
-                insert(attempts).values(run_key=key, number=number, token_hash=hash_token(token), created_at=now)
-            )
-            connection.execute(
-                update(runs).where(runs.c.key == key).values(attempt=number, last_heartbeat_at=None, activity=None)
-            )
-            transition = apply_trigger(connection, run_key=key, trigger=RunTrigger.LAUNCH, now=now)
-            self._told(transaction, run_id, transition)
+            key = queries.run_key(connection, run_id)
+            started = start_attempt(connection, run_key=key, now=_now())
+            self._told(transaction, run_id, started.transition)
             spec = queries.spec(connection, run_id)
-            return LaunchedAttempt(run_id=run_id, number=number, spec=spec, ingest_token=token)
+            return LaunchedAttempt(run_id=run_id, number=started.number, spec=spec, ingest_token=started.token)
 
         return work
 
@@ -224,9 +216,3 @@ class RunStore:
 
 def _now() -> datetime:
     return datetime.now(UTC)
-
-
-def _set_tags(connection: Connection, run_key: int, tags: Mapping[str, str]) -> None:
-    if tags:
-        rows = [{"run_key": run_key, "tag": tag, "value": value} for tag, value in tags.items()]
-        connection.execute(insert(run_tags), rows)

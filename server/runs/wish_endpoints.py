@@ -6,9 +6,10 @@ from fastapi import APIRouter, Response
 
 from server.auth.access import Access, requires
 from server.dependencies import Asking, Live, Reading, Remover, Runs, Supervisor, Wishes
+from server.errors import ConflictError
 from server.http.guarded_route import GuardedRoute
 from server.runs.changed_spec import changed_spec
-from server.runs.machine_check import check_on_this_machine
+from server.runs.machine_check import check_on_this_machine, refuse_secrets
 from server.runs.schemas import CancelRequest, CloneRequest, DeletedRun, Run
 from server.runs.shown_run import shown_run
 from server.runs.version_header import IfMatch, version_of
@@ -64,7 +65,10 @@ def clone_run(
 ) -> Run:
     """Submit the spec of a run again, with changes. The new run tells where it comes from."""
     parent = shown_run(database, run_id, response)
+    if parent.spec is None:
+        raise ConflictError("external-run", "Another framework ran this run; there is no spec to submit again.")
     spec = changed_spec(parent.spec, how.changes)
+    refuse_secrets(spec, within=("changes",))
     check_on_this_machine(spec, within=("changes",))
     cloned = runs.create(spec, parent_id=parent.id)
     supervisor.wake()

@@ -16,7 +16,7 @@ from server.database.tables import runs
 from server.database.writer import Transaction, Writer
 from server.errors import ConflictError
 from server.runs import queries
-from server.runs.records import RunRecord
+from server.runs.records import RunKind, RunRecord
 from server.runs.transitions import apply_trigger
 from server.runs.version import check_version
 
@@ -80,6 +80,9 @@ class RunWishes:
         def work(transaction: Transaction) -> None:
             connection = transaction.connection
             found = queries.run_record(connection, run)
+            if found.kind is RunKind.EXTERNAL:
+                message = "Another framework runs this run; begin its next attempt with POST …/attempts."
+                raise ConflictError("external-run", message)
             key = queries.run_key(connection, found.id)
             transition = apply_trigger(
                 connection, run_key=key, trigger=RunTrigger.RETRY, now=_now(), message=f"{by} asked for another try"

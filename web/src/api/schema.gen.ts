@@ -220,6 +220,26 @@ export interface paths {
         patch: operations["changeRun"];
         trace?: never;
     };
+    "/api/v1/runs/{run_id}/advisories": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Advisories
+         * @description What is odd about the newest steps, with its evidence, what to do, and the step or rollout to look at.
+         */
+        get: operations["listAdvisories"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{run_id}/attempts": {
         parameters: {
             query?: never;
@@ -981,6 +1001,70 @@ export interface components {
          * @enum {string}
          */
         AdvantageEstimator: "grpo" | "dr_grpo" | "rloo" | "reinforce_pp" | "reinforce_pp_baseline";
+        /**
+         * Advisory
+         * @description One thing that is odd, with its evidence.
+         */
+        Advisory: {
+            /**
+             * Advice
+             * @description What to do, with the fields to change.
+             */
+            advice: string;
+            /**
+             * Evidence
+             * @description What was seen, with numbers.
+             */
+            evidence: string;
+            kind: components["schemas"]["AdvisoryKind"];
+            severity: components["schemas"]["Severity"];
+            /** @description The worst case. */
+            target: components["schemas"]["AdvisoryTarget"];
+            /** Threshold */
+            threshold: number;
+            /** Title */
+            title: string;
+            /**
+             * Value
+             * @description The measured number that is odd, and the bound that it is beyond.
+             */
+            value: number;
+        };
+        /**
+         * AdvisoryKind
+         * @description What is odd.
+         * @enum {string}
+         */
+        AdvisoryKind: "non_finite" | "stall" | "identical_rewards" | "no_signal" | "unscorable" | "truncation" | "log_prob_drift" | "staleness" | "backlog" | "idle" | "over_cap" | "dummies" | "padding" | "slow_step";
+        /**
+         * AdvisoryReport
+         * @description Everything that is odd about the newest steps of a run, the gravest first.
+         */
+        AdvisoryReport: {
+            /**
+             * First Step
+             * @description Of those that were looked at; null: the run has no step yet.
+             */
+            first_step: number | null;
+            /** Items */
+            items: components["schemas"]["Advisory"][];
+            /** Last Step */
+            last_step: number | null;
+            /** Num Steps */
+            num_steps: number;
+        };
+        /**
+         * AdvisoryTarget
+         * @description Where to look. What is null does not apply.
+         */
+        AdvisoryTarget: {
+            /** Iteration */
+            iteration?: number | null;
+            /** Rollout Id */
+            rollout_id?: string | null;
+            /** Step */
+            step?: number | null;
+        };
         /**
          * Aggregation
          * @description What a bucket shows when there are more points than asked for.
@@ -4411,6 +4495,12 @@ export interface components {
             max_steps_per_batch: number;
         };
         /**
+         * Severity
+         * @description How much it matters.
+         * @enum {string}
+         */
+        Severity: "critical" | "warning" | "info";
+        /**
          * SftWarmStartSpec
          * @description Supervised steps on the task's own answers before reinforcement begins. They end by reward, not by count.
          */
@@ -5710,6 +5800,40 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Run"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listAdvisories: {
+        parameters: {
+            query?: {
+                /** @description How many of the newest steps to look at. */
+                steps?: number;
+            };
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AdvisoryReport"];
                 };
             };
             /** @description A problem (RFC 9457) */

@@ -36,13 +36,14 @@ from server.ingest.live_frame import steps_frame
 from server.ingest.prepared_step import PreparedStep, prepare_steps
 from server.ingest.rollup_rows import keep_rollups
 from server.ingest.run_progress import note_progress
-from server.ingest.verify import MAX_COUNT
+from server.ingest.verify import MAX_COUNT, untold
 from server.live.hub import LiveHub
 from server.live.schemas import CheckpointNews, IterationNews, LogNews
 from server.logs.queries import newest_line
 from server.logs.storing import check_lines, insert_lines
 from server.rollouts.prepared_iteration import prepare_iterations
 from server.rollouts.storing import insert_iterations
+from server.runs.records import RunKind
 from server.runs.transitions import apply_trigger, fail_or_restart
 from server.steps.lineage import note_first_iteration
 from server.system.storing import insert_sample, pack_sample
@@ -67,6 +68,8 @@ class Ingest:
         def work(transaction: Transaction) -> IngestAnswer:
             connection = transaction.connection
             run = _run_of_attempt(connection, run_id, batch.attempt)
+            if run.kind == RunKind.MANAGED:
+                _check_whole(batch)
             stored = step_rows.stored_hashes(connection, run.key, batch.attempt, {step.step for step in prepared})
             new = _new_steps(prepared, stored)
             if new:
@@ -220,11 +223,14 @@ class Ingest:
     def _end(self, connection: Connection, run: Row[Any], report: StateReport) -> None:
         if report.outcome != "stopped":
             trigger, reason = _TRIGGERS[report.outcome], report.reason
+        elif run.kind == RunKind.EXTERNAL:
+            _stop_external(connection, run, report)
+            return
         elif run.state == RunState.STOPPING:
             return
         else:
             trigger, reason = RunTrigger.FAIL, report.reason or _NOT_ASKED
-        if trigger is RunTrigger.FAIL and report.can_restart:
+        if trigger is RunTrigger.FAIL and report.can_restart and run.kind == RunKind.MANAGED:
             fail_or_restart(connection, run_key=run.key, now=_now(), reason=reason, attempt=report.attempt)
         else:
             apply_trigger(connection, run_key=run.key, trigger=trigger, now=_now(), reason=reason)
@@ -242,6 +248,19 @@ def _run_of_attempt(connection: Connection, run_id: str, attempt: int) -> Row[An
     if attempt > run.attempt:
         raise ConflictError("unknown-attempt", f"The run has no attempt {attempt}; its newest is {run.attempt}.")
     return run
+
+
+def _check_whole(batch: StepsBatch) -> None:
+    errors = [(f"/steps/{i}{pointer}", told) for i, step in enumerate(batch.steps) for pointer, told in untold(step)]
+    if errors:
+        raise InvalidError(errors)
+
+
+def _stop_external(connection: Connection, run: Row[Any], report: StateReport) -> None:
+    """Nobody watches its process: its own word ends it, whether it was asked to stop or somebody stopped it there."""
+    message = report.reason or "its writer was stopped"
+    for trigger in (RunTrigger.CANCEL, RunTrigger.STOPPED):
+        apply_trigger(connection, run_key=run.key, trigger=trigger, now=_now(), message=message)
 
 
 def _new_steps(prepared: Sequence[PreparedStep], stored: Mapping[int, bytes]) -> list[PreparedStep]:

@@ -93,7 +93,8 @@ class MirrorThread:
             item = self._queue.get()
             if isinstance(item, MirroredStep):
                 failures = 0 if self._mirror_step(item) else failures + 1
-                self._is_off = failures >= _MAX_FAILURES_IN_A_ROW
+                if failures >= _MAX_FAILURES_IN_A_ROW:
+                    self._is_off = True
             else:
                 self._try(partial(self._mirror.close, item), "could not be closed")
                 return

@@ -25,8 +25,9 @@ TellEvent = Callable[[EventMessage], None]
 class Mirrors:
     """Any number of mirrors; with none of them it does nothing."""
 
-    def __init__(self, threads: Sequence[MirrorThread]) -> None:
+    def __init__(self, threads: Sequence[MirrorThread], *, close_within_s: float = _CLOSE_WITHIN_S) -> None:
         self._threads = threads
+        self._close_within_s = close_within_s
 
     def step(self, message: StepMessage) -> None:
         """Pass a step on. Returns at once, and raises nothing."""
@@ -35,22 +36,25 @@ class Mirrors:
             for thread in self._threads:
                 thread.step(step)
 
-    def close(self, outcome: Outcome, *, within_s: float = _CLOSE_WITHIN_S) -> None:
+    def close(self, outcome: Outcome) -> None:
         """Let them send what is left. A mirror that is not done in time is left behind."""
-        deadline = time.monotonic() + within_s
+        deadline = time.monotonic() + self._close_within_s
         for thread in self._threads:
             thread.end(outcome)
         for thread in self._threads:
             thread.wait(max(0.0, deadline - time.monotonic()))
 
 
-def start_mirrors(tracking: Sequence[TrackingSpec], run: MirroredRun, tell: TellEvent) -> Mirrors:
+def start_mirrors(
+    tracking: Sequence[TrackingSpec], run: MirroredRun, tell: TellEvent, *, close_within_s: float = _CLOSE_WITHIN_S
+) -> Mirrors:
     """Begin to mirror. tell: takes the one warning of a mirror that is in trouble."""
     return Mirrors(
         [
             MirrorThread(mirror_of(spec), name=spec.type, run=run, warn=_warning(tell, spec.type, i))
             for i, spec in enumerate(tracking)
-        ]
+        ],
+        close_within_s=close_within_s,
     )
 
 

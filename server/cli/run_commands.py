@@ -187,7 +187,9 @@ def clone(
     """Submit the spec of a run again, with changes. The new run tells where it comes from."""
     with connect() as client:
         parent = client.show(run)
-        changes, places = clone_changes(parent.spec.model_dump(mode="json", exclude_unset=True), set_ or ())
+        # An external run has no spec; the server says so.
+        spec = {} if parent.spec is None else parent.spec.model_dump(mode="json", exclude_unset=True)
+        changes, places = clone_changes(spec, set_ or ())
         try:
             cloned = client.clone(parent.id, changes=changes)
         except InvalidError as error:

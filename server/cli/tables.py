@@ -132,13 +132,13 @@ def _details(run: RunSummary) -> list[tuple[str, str | Text]]:
         ("state", state_text(run.state)),
         *([("reason", shown(run.reason, several_lines=True))] if run.reason else []),
         *([("at", run.activity)] if run.activity else []),
-        ("layout", run.parallelism),
-        ("batch", run.batch_policy),
+        ("layout", run.parallelism or "–"),
+        ("batch", run.batch_policy or "–"),
         ("attempt", str(run.attempt)),
         ("steps", _steps(run)),
         ("took", _took(run)),
     ]
-    if isinstance(run, Run):
+    if isinstance(run, Run) and run.spec is not None:
         rows.append(("seed", str(run.spec.seed)))
     if run.batch_sizes:
         span = f"{min(run.batch_sizes)} to {max(run.batch_sizes)}"

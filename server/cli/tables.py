@@ -149,14 +149,23 @@ def _details(run: RunSummary) -> list[tuple[str, str | Text]]:
 def last_step_rows(last: LastStep | None) -> list[tuple[str, str | Text]]:
     if last is None:
         return []
+    prompts = "" if last.num_prompts is None else f" of {last.num_prompts} prompts"
+    aggregation = "" if last.loss_aggregation is None else f" ({last.loss_aggregation})"
     return [
         ("last step", f"{last.step}, {last.step_s:.2f} s"),
-        ("samples", f"{last.global_batch_size} of {last.num_prompts} prompts"),
+        ("samples", f"{last.global_batch_size}{prompts}"),
         ("reward", number(last.reward)),
-        ("loss", f"{number(last.loss)} ({last.loss_aggregation})"),
+        ("loss", f"{number(last.loss)}{aggregation}"),
         ("tokens/s", number(last.tokens_per_s)),
-        ("idle", f"{last.measured_idle_frac:.1%} (no schedule below {last.idle_bound_frac:.1%})"),
+        ("idle", _idle(last)),
     ]
+
+
+def _idle(last: LastStep) -> str:
+    if last.measured_idle_frac is None:
+        return "–"
+    bound = "" if last.idle_bound_frac is None else f" (no schedule below {last.idle_bound_frac:.1%})"
+    return f"{last.measured_idle_frac:.1%}{bound}"
 
 
 def catalogue_table(catalogue: MetricCatalogue) -> Table:

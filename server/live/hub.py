@@ -14,7 +14,8 @@ import logging
 import secrets
 import threading
 from collections import OrderedDict, deque
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from starlette.concurrency import run_in_threadpool
@@ -32,6 +33,8 @@ _MAX_PENDING_STEPS = 20_000
 """With more than this the flusher is stuck, and everybody is told to ask again instead."""
 _MAX_TOLD_RUNS = 10_000
 _NEWS_NAMES: dict[type[News], str] = {LogNews: "logs", IterationNews: "iteration", CheckpointNews: "checkpoint"}
+_MAX_PART_BYTES = 1024 * 1024
+"""Of one answer to a poll; its last event may go beyond."""
 _RETRY_MS = 1_000
 """How long browsers wait before they connect again."""
 
@@ -42,6 +45,16 @@ class _Entry:
     run: str | None
     """None: for everybody."""
     data: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LivePart:
+    """Events for one answer."""
+
+    cursor: str
+    """Id of the last event that was looked at."""
+    events: list[bytes]
+    """JSON of each: its name and data."""
 
 
 class LiveHub:
@@ -134,6 +147,25 @@ class LiveHub:
         told that the stream is open, and then asks the API, misses nothing.
         """
         return self._stream(runs, self._sequence if after is None else self._position_of(after))
+
+    async def poll(self, *, runs: frozenset[str], after: str | None, timeout_s: float) -> LivePart:
+        """What came after the last event that a client has, as soon as there is anything; without any, its place now.
+
+        runs: only of these runs; empty: of all. A client that has no event yet gets its place at once.
+        """
+        position = self._sequence if after is None else self._position_of(after)
+        deadline = asyncio.get_running_loop().time() + (0.0 if after is None else timeout_s)
+        while True:
+            arrived = self._arrived
+            entries = None if position is None else self._after(position)
+            if position is None or entries is None:
+                return LivePart(cursor=self._id(self._sequence), events=[b'{"event":"resync","data":{}}'])
+            part, position = _part(entries, runs, position)
+            left_s = deadline - asyncio.get_running_loop().time()
+            if part or left_s <= 0 or self._closed:
+                return LivePart(cursor=self._id(position), events=part)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(arrived.wait(), left_s)
 
     async def _stream(self, runs: frozenset[str], position: int | None) -> AsyncIterator[bytes]:
         self._num_streams += 1
@@ -249,6 +281,21 @@ def _merged(frames: Iterable[StepsFrame]) -> list[StepsFrame]:
     for frame in frames:
         by_attempt.setdefault((frame.run, frame.attempt), []).append(frame)
     return [merge_frames(same) for same in by_attempt.values()]
+
+
+def _part(entries: Sequence[_Entry], runs: frozenset[str], position: int) -> tuple[list[bytes], int]:
+    """The events of these runs that one answer has room for, and the place of the last one that was looked at."""
+    events: list[bytes] = []
+    size = 0
+    for entry in entries:
+        if size >= _MAX_PART_BYTES:
+            break
+        position = entry.sequence
+        if entry.run is None or not runs or entry.run in runs:
+            _, event, data, *_ = entry.data.split(b"\n")
+            events.append(b'{"event":"%s","data":%s}' % (event.removeprefix(b"event: "), data.removeprefix(b"data: ")))
+            size += len(entry.data)
+    return events, position
 
 
 def _joined(before: News | None, news: News) -> News:

@@ -129,3 +129,12 @@ LiveEvent: TypeAlias = Annotated[
     RunEvent | StepsEvent | ResyncEvent | EventNewsEvent | LogNewsEvent | IterationNewsEvent | CheckpointNewsEvent,
     Field(discriminator="event"),
 ]
+
+
+class LivePage(TextModel):
+    """What came since a cursor, as a poll tells it."""
+
+    cursor: str
+    """Where to go on: an id as the stream gives them."""
+    events: tuple[LiveEvent, ...]
+    """Empty: nothing came within the time."""

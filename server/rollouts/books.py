@@ -36,6 +36,13 @@ def between(connection: Connection, run_key: int, first: int, end: int) -> list[
     return [books_of(row) for row in connection.execute(query.order_by(iterations.c.iteration))]
 
 
+def newest(connection: Connection, run_key: int, *, limit: int) -> list[IterationBooks]:
+    """The newest iterations, ascending."""
+    query = select(iterations).where(in_view(connection, run_key))
+    rows = connection.execute(query.order_by(iterations.c.iteration.desc()).limit(limit)).all()
+    return [books_of(row) for row in reversed(rows)]
+
+
 def count(connection: Connection, run_key: int) -> int:
     return connection.scalar(select(func.count()).select_from(iterations).where(in_view(connection, run_key))) or 0
 

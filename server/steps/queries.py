@@ -34,6 +34,13 @@ def segment_page(connection: Connection, run_key: int, segment: Segment, *, firs
     return _step_rows(connection, run_key, rows, superseded=segment.superseded)
 
 
+def newest(connection: Connection, run_key: int, *, limit: int) -> list[StepRow]:
+    """The newest steps of the current view, ascending."""
+    view = in_segments(run_key, current_view(run_segments(connection, run_key)))
+    rows = connection.execute(select(steps).where(view).order_by(steps.c.step.desc()).limit(limit)).all()
+    return _step_rows(connection, run_key, rows[::-1], superseded=False)
+
+
 def count(connection: Connection, run_key: int) -> int:
     """Steps of the current view."""
     view = in_segments(run_key, current_view(run_segments(connection, run_key)))

@@ -67,7 +67,7 @@ class LiveServer:
 
     def next_attempt(self, run: LaunchedRun) -> LaunchedRun:
         """Begin another attempt, as a retry does."""
-        number, token = run.attempt + 1, f"token of attempt {run.attempt + 1}"
+        number, token = run.attempt + 1, f"token of attempt {run.attempt + 1} of {run.id}"
 
         def work(transaction: Transaction) -> None:
             key = transaction.connection.scalar(select(runs.c.key).where(runs.c.id == run.id))

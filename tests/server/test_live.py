@@ -14,9 +14,10 @@ import pytest
 
 from server.live.frames import merge_frames
 from server.live.hub import LiveHub
-from server.live.schemas import StepsFrame
+from server.live.schemas import LogNews, StepsFrame
 from tests.server.factories import metric, step_message
 from tests.server.live_server import LiveServer
+from tests.server.record_factories import checkpoint_message, iteration_message, log_line, post
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,3 +210,58 @@ def test_a_stream_of_many_steps_a_second_has_few_frames(sqlite_server: LiveServe
 def test_a_stream_needs_a_token(sqlite_server: LiveServer) -> None:
     answer = httpx.get(sqlite_server.url + "/api/v1/events", trust_env=False)
     assert answer.status_code == 401
+
+
+@pytest.mark.stack
+def test_news_of_other_records_are_told_once_per_run_and_frame(server: LiveServer) -> None:
+    run = server.launch()
+    with listening(server) as events:
+        post(server, run, "logs", *(log_line(i) for i in range(3)))
+        post(server, run, "rollouts", iteration_message(0), iteration_message(1))
+        post(server, run, "checkpoints", checkpoint_message(2))
+        told: dict[str, Any] = {}
+        while not {"event", "logs", "iteration", "checkpoint"} <= told.keys():
+            event = next(events)
+            told[event.name] = event.data
+    newest = server.get(f"/runs/{run.id}/events")["items"][-1]["id"]
+    assert told["event"] == {"run": run.id, "up_to": newest}
+    assert told["logs"] == {"run": run.id, "up_to": server.get(f"/runs/{run.id}/logs")["next_after"], "num_lines": 3}
+    assert told["iteration"] == {"run": run.id, "attempt": 1, "iteration": 1}
+    assert told["checkpoint"] == {"run": run.id, "attempt": 1, "step": 2}
+
+
+def test_news_of_one_frame_are_joined() -> None:
+    async def play() -> bytes:
+        hub = LiveHub(lambda _: [])
+        stream = hub.stream(runs=frozenset(), after=None)
+        await anext(stream)
+        hub.start(asyncio.get_running_loop())
+        for i in range(5):
+            hub.tell(LogNews(run="r", up_to=i, num_lines=2))
+        event = await anext(stream)
+        hub.close()
+        return event
+
+    assert b'"up_to":4,"num_lines":10' in asyncio.run(play())
+
+
+@pytest.mark.stack
+def test_a_poll_tells_what_the_stream_tells_from_the_same_ids_on(sqlite_server: LiveServer) -> None:
+    run, other = sqlite_server.launch(), sqlite_server.launch()
+    with listening(sqlite_server) as events:
+        sqlite_server.record(run, step_message(0))
+        cursor = next(event for event in events if event.name == "steps").id
+        sqlite_server.record(other, step_message(0))
+        sqlite_server.record(run, step_message(1))
+    steps: list[int] = []
+    while not steps:
+        page = sqlite_server.get("/events/poll", cursor=cursor, run=run.id, timeout_s=5)
+        steps += [step for event in page["events"] if event["event"] == "steps" for step in event["data"]["step"]]
+        cursor = page["cursor"]
+    assert steps == [1]
+    while page["events"]:
+        began = time.monotonic()
+        page = sqlite_server.get("/events/poll", cursor=page["cursor"], run=run.id, timeout_s=0.3)
+    assert time.monotonic() - began >= 0.3
+    assert sqlite_server.get("/events/poll")["events"] == []
+    assert sqlite_server.get("/events/poll", cursor="0badc0de-7")["events"] == [{"event": "resync", "data": {}}]

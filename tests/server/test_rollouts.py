@@ -9,6 +9,7 @@ from server.database.packing import pack_floats, unpack_floats
 from server.database.writer import Transaction
 from server.rollouts.heads import reward_summary
 from server.rollouts.retention import prune_rollouts
+from server.runs.queries import run_key
 from tests.server.factories import step_message
 from tests.server.live_server import LaunchedRun, LiveServer
 from tests.server.record_factories import group_message, iteration_message, post, rollout_message
@@ -184,7 +185,8 @@ def test_never_recorded_not_kept_any_more_and_recorded_are_told_apart(server: Li
     record(server, run, *(iteration_message(i) for i in range(2)))
 
     def prune(transaction: Transaction) -> int:
-        return prune_rollouts(transaction.connection, now=datetime.now(UTC), before_iteration=1)
+        key = run_key(transaction.connection, run.id)
+        return prune_rollouts(transaction.connection, now=datetime.now(UTC), run_key=key, before_iteration=1)
 
     assert [server.services.writer.run(prune) for _ in range(2)] == [1, 0]
     kept, pruned = (server.get(f"/runs/{run.id}/rollouts/r{i}.0.0") for i in (1, 0))

@@ -1,0 +1,81 @@
+"""Rules about steps that fail, stop coming, or take too long. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from statistics import median
+
+from server.advisories.facts import RunFacts
+from server.advisories.measured import step_s_of, value_of
+from server.advisories.schemas import Advisory, AdvisoryKind, AdvisoryTarget, Severity
+from trainer.contracts.policy_trainer import StepStatus
+
+
+def find_non_finite(facts: RunFacts) -> Iterator[Advisory]:
+    """Any step at all: a skipped step teaches nothing, and the next one often fails too."""
+    bad = [step for step in facts.steps if step.status is StepStatus.SKIPPED_NON_FINITE]
+    if bad:
+        yield Advisory(
+            kind=AdvisoryKind.NON_FINITE,
+            severity=Severity.CRITICAL,
+            title="Loss or gradient was not finite",
+            evidence=f"{len(bad)} of the last {len(facts.steps)} steps were skipped, "
+            f"the newest is step {bad[-1].step}.",
+            advice="Look at the samples that the step's event names. Lower optimizer.lr or optimizer.clip_grad, or "
+            "bound the ratio with algorithm.correction.",
+            value=float(len(bad)),
+            threshold=0.0,
+            target=AdvisoryTarget(step=bad[-1].step),
+        )
+
+
+_STALL_STEPS = 10
+"""A run that has been silent for so many usual steps is not only slow."""
+_SHORTEST_STALL_S = 120.0
+"""Below this an evaluation or a checkpoint explains it."""
+
+
+def find_stall(facts: RunFacts) -> Iterator[Advisory]:
+    """A run that goes on, and whose newest step ended long ago."""
+    if not facts.is_running or len(facts.steps) < 3:
+        return
+    newest = facts.steps[-1]
+    silent_s = (facts.now - newest.ended_at).total_seconds()
+    bound_s = max(_SHORTEST_STALL_S, _STALL_STEPS * median(map(step_s_of, facts.steps)))
+    if silent_s > bound_s:
+        at = "" if facts.activity is None else f" Its driver says: {facts.activity}."
+        yield Advisory(
+            kind=AdvisoryKind.STALL,
+            severity=Severity.CRITICAL,
+            title="No step for a long time",
+            evidence=f"Step {newest.step} ended {silent_s:.0f} s ago; usual steps take "
+            f"{median(map(step_s_of, facts.steps)):.1f} s.{at}",
+            advice="Look at the newest lines of the logs and at the machine. If nothing moves, cancel the run and "
+            "retry it from its last checkpoint.",
+            value=silent_s,
+            threshold=bound_s,
+            target=AdvisoryTarget(step=newest.step),
+        )
+
+
+_SLOW_FACTOR = 5.0
+"""Steps of changing size differ by a factor of two or three; this is more."""
+
+
+def find_slow_step(facts: RunFacts) -> Iterator[Advisory]:
+    """A step that took many times as long as the others."""
+    if len(facts.steps) < 5:
+        return
+    usual_s = median(map(step_s_of, facts.steps))
+    step, step_s = max(((step, step_s_of(step)) for step in facts.steps), key=value_of)
+    if usual_s > 0 and step_s > _SLOW_FACTOR * usual_s:
+        yield Advisory(
+            kind=AdvisoryKind.SLOW_STEP,
+            severity=Severity.INFO,
+            title="One step took far longer than the others",
+            evidence=f"Step {step.step} took {step_s:.1f} s; usual steps take {usual_s:.1f} s.",
+            advice="Look at its timeline: which actor was at what, and who waited for it.",
+            value=step_s,
+            threshold=_SLOW_FACTOR * usual_s,
+            target=AdvisoryTarget(step=step.step),
+        )

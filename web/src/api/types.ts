@@ -43,6 +43,7 @@ export type LogPage = Schemas["LogPage"];
 export type LogLevel = Schemas["LogLevel"];
 export type StepTimeline = Schemas["StepTimeline"];
 export type Activity = Schemas["Activity"];
+export type Advisory = Schemas["Advisory"];
 export type Checkpoint = Schemas["CheckpointOut"];
 export type Ledger = Schemas["Ledger"];
 export type LedgerEntry = Schemas["LedgerEntry"];

@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { memo, useState } from "react";
 import type { LogLine } from "@/api/types";
 import { IconButton } from "@/components/button";
-import { announce } from "@/lib/announcements";
+import { copyText } from "@/lib/copy-text";
 import { formatCount, formatInteger } from "@/lib/numbers";
 import { cutText } from "@/lib/texts";
 import { formatClock, formatIso } from "@/lib/times";
@@ -57,7 +57,7 @@ export const LogRow = memo(function LogRow(props: LogRowProps) {
           icon="copy"
           label="Copy line"
           className={styles.copy ?? ""}
-          onClick={() => void copyText(entry.text)}
+          onClick={() => void copyText(entry.text, "Line")}
         />
       </div>
     </li>
@@ -70,11 +70,6 @@ const LEVEL_WORDS: Record<LogLine["level"], string> = {
   warning: "warning",
   error: "error",
 };
-
-async function copyText(text: string): Promise<void> {
-  await navigator.clipboard.writeText(text);
-  announce("Line copied");
-}
 
 function LineText({ entry, query, isOpen, onToggle }: LogRowProps) {
   const text = readable(entry.text);

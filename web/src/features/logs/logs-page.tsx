@@ -10,7 +10,7 @@ import { Button } from "@/components/button";
 import { EmptyState } from "@/components/empty-state";
 import { LoadingBars } from "@/components/loading-bars";
 import { ProblemPanel } from "@/components/problem-panel";
-import { announce } from "@/lib/announcements";
+import { copyText } from "@/lib/copy-text";
 import { formatCount } from "@/lib/numbers";
 import { useShortcuts } from "@/lib/shortcuts";
 import { useDebounced } from "@/lib/use-debounced";
@@ -50,10 +50,8 @@ export function LogsPage({ runId, search, setSearch }: LogsPageProps) {
     const hit = nextHit(hits.ids, search.line ?? null, by);
     if (hit !== null) lines.current?.goTo(hit);
   };
-  const onCopy = async () => {
-    await navigator.clipboard.writeText(window.lines.map(lineAsText).join("\n"));
-    announce(`${formatCount(window.lines.length, "line")} copied`);
-  };
+  const onCopy = () =>
+    copyText(window.lines.map(lineAsText).join("\n"), formatCount(window.lines.length, "line"));
   const onDownload = async () => {
     const fetchPage: Parameters<typeof wholeLog>[0] = (request, signal) =>
       fetchLogPage(runId, shown, request, signal);

@@ -11,7 +11,7 @@ import { ForeignText } from "@/components/foreign-text";
 import { LoadingBars } from "@/components/loading-bars";
 import { ProblemPanel } from "@/components/problem-panel";
 import { Segmented } from "@/components/segmented";
-import { announce } from "@/lib/announcements";
+import { copyText } from "@/lib/copy-text";
 import { formatInteger, formatMetric, formatRange } from "@/lib/numbers";
 import { fateOf, wordsOf } from "./group-facts";
 import styles from "./rollout-view.module.css";
@@ -75,18 +75,17 @@ export function RolloutView(props: RolloutViewProps) {
         <h2 title={data.rollout_id}>{name}</h2>
         <span className={styles.note}>{factsText(data)}</span>
         {data.text !== null && (
-          <IconButton icon="copy" label="Copy response" onClick={() => void copyText(data.text ?? "")} />
+          <IconButton
+            icon="copy"
+            label="Copy response"
+            onClick={() => void copyText(data.text ?? "", "Response")}
+          />
         )}
       </div>
       <Place runId={runId} rollout={data} />
       <Response key={data.rollout_id} {...props} rollout={data} />
     </section>
   );
-}
-
-async function copyText(text: string): Promise<void> {
-  await navigator.clipboard.writeText(text);
-  announce("Response copied");
 }
 
 function factsText(rollout: RolloutDetail): string {

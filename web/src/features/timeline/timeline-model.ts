@@ -69,6 +69,13 @@ export function kindOf(actor: string): string {
   return actor.replace(/\s*\d+$/, "") || actor;
 }
 
+/** Lanes of each kind, the kinds in their order. */
+export function lanesByKind(lanes: readonly Lane[]): Map<string, Lane[]> {
+  const kinds = new Map<string, Lane[]>();
+  for (const lane of lanes) kinds.set(lane.kind, [...(kinds.get(lane.kind) ?? []), lane]);
+  return kinds;
+}
+
 /** Spans of a later step may begin before the last ones of the step before end: a lane is by start. */
 function byStart(lane: Lane): Lane {
   if (lane.start.every((start, i) => i === 0 || start >= (lane.start[i - 1] ?? 0))) return lane;

@@ -1,13 +1,15 @@
 /** What of the timeline's view lives in the URL. Parsed by the router; unknown or bad values fall away. */
+export const COUNTS = [1, 5, 20, 100] as const;
+
 export interface TimelineSearch {
   /** Absent: the newest step, also when newer ones come. */
   step?: number;
-  /** The last step of a range that begins with `step`. */
-  last?: number;
+  /** So many steps that end with this one; absent: this one alone. */
+  steps?: number;
   /** The part in view, in seconds from the start of the first step; both or none. */
   from?: number;
   to?: number;
-  /** Kinds of actors whose lanes are folded into one; absent: as many lanes as are easily read. */
+  /** Kinds of actors whose lanes are folded into one; absent: those of very many actors. */
   folded?: string[];
   /** The table behind the picture. */
   table?: boolean;
@@ -16,11 +18,9 @@ export interface TimelineSearch {
 export type TimelineSearchPatch = { [K in keyof TimelineSearch]?: TimelineSearch[K] | undefined };
 
 export function parseTimelineSearch(raw: Record<string, unknown>): TimelineSearch {
-  const step = isCount(raw.step) ? raw.step : undefined;
-  const isRange = step !== undefined && isCount(raw.last) && raw.last > step;
   return {
-    ...(step !== undefined && { step }),
-    ...(isRange && { last: raw.last as number }),
+    ...(isCount(raw.step) && { step: raw.step }),
+    ...(isCount(raw.steps) && raw.steps > 1 && { steps: Math.min(raw.steps, COUNTS[3]) }),
     ...parseView(raw.from, raw.to),
     ...(Array.isArray(raw.folded) && { folded: raw.folded.filter((kind) => typeof kind === "string") }),
     ...(raw.table === true && { table: true }),

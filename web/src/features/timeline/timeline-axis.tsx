@@ -1,0 +1,132 @@
+/** Above the lanes: the steps with their batch sizes, and seconds. A stretch that is drawn over it comes into view. */
+import { type PointerEvent, useRef, useState } from "react";
+import type { XRange } from "@/components/chart/chart-group";
+import { multiples, niceStep } from "@/components/chart/ticks";
+import { formatDuration } from "@/lib/durations";
+import { formatCount, formatInteger } from "@/lib/numbers";
+import styles from "./timeline.module.css";
+import type { StepMark } from "./timeline-model";
+
+const MOST_TICKS = 9;
+/** Widths in share of the plot from which a step's words fit. */
+const WORDS_SHARE = 0.16;
+const NUMBER_SHARE = 0.035;
+
+export interface TimelineAxisProps {
+  marks: readonly StepMark[];
+  batchSizes: ReadonlyMap<number, number>;
+  range: XRange;
+  onRange: (range: XRange) => void;
+  onStep: (step: number) => void;
+}
+
+export function TimelineAxis({ marks, batchSizes, range, onRange, onStep }: TimelineAxisProps) {
+  const span = range.to - range.from;
+  const share = (seconds: number) => (seconds - range.from) / span;
+  const brush = useBrush(range, onRange);
+  const step = niceStep(span / MOST_TICKS);
+  const ticks = multiples(range.from, range.to, step);
+  const inView = marks.filter(({ from, to }) => to > range.from && from < range.to);
+  return (
+    <div className={styles.axis}>
+      <div className={styles.steps}>
+        {inView.map((mark) => {
+          const [left, right] = [Math.max(0, share(mark.from)), Math.min(1, share(mark.to))];
+          const wide = right - left;
+          const size = batchSizes.get(mark.step);
+          const words = size === undefined ? "" : `, ${formatCount(size, "sample")}`;
+          return (
+            <button
+              key={mark.step}
+              type="button"
+              className={styles.stepMark}
+              style={{ left: `${left * 100}%`, width: `${wide * 100}%` }}
+              aria-label={`Step ${formatInteger(mark.step)}${words}`}
+              title={`Step ${formatInteger(mark.step)}${words}`}
+              onClick={() => onStep(mark.step)}
+            >
+              {wide >= NUMBER_SHARE && (
+                <>
+                  {wide >= WORDS_SHARE && "Step "}
+                  {formatInteger(mark.step)}
+                  {wide >= WORDS_SHARE && <small>{words.slice(2)}</small>}
+                </>
+              )}
+            </button>
+          );
+        })}
+      </div>
+      <div
+        className={styles.seconds}
+        aria-hidden="true"
+        onPointerDown={brush.start}
+        onPointerMove={brush.move}
+        onPointerUp={brush.end}
+      >
+        {ticks.map((tick) => (
+          <span key={tick} style={{ left: `${share(tick) * 100}%` }}>
+            {secondsText(tick, step)}
+          </span>
+        ))}
+        {brush.drawn && (
+          <i
+            className={styles.brush}
+            style={{
+              left: `${brush.drawn.from * 100}%`,
+              width: `${(brush.drawn.to - brush.drawn.from) * 100}%`,
+            }}
+          />
+        )}
+      </div>
+    </div>
+  );
+}
+
+/** `0 s`, `12.4 s`, `12.482 s`: as many decimals as the ticks differ by. */
+export function secondsText(seconds: number, step: number): string {
+  if (step >= 60) return formatDuration(seconds);
+  const decimals = Math.max(
+    0,
+    Math.min(6, Math.ceil(-Math.log10(step) - 1e-9) + (isWholeDecade(step) ? 0 : 1)),
+  );
+  return `${seconds.toFixed(step >= 1 && Number.isInteger(step) ? 0 : decimals)}\u00a0s`;
+}
+
+/** 0.25 needs a decimal more than 0.2 and 0.1. */
+function isWholeDecade(step: number): boolean {
+  const first = step / 10 ** Math.floor(Math.log10(step));
+  return Math.abs(first - 2.5) > 1e-6;
+}
+
+interface Drawn {
+  from: number;
+  to: number;
+}
+
+function useBrush(range: XRange, onRange: (range: XRange) => void) {
+  const began = useRef<number | null>(null);
+  const [drawn, setDrawn] = useState<Drawn | null>(null);
+  const shareOf = (event: PointerEvent<HTMLElement>) => {
+    const { left, width } = event.currentTarget.getBoundingClientRect();
+    return Math.min(1, Math.max(0, (event.clientX - left) / width));
+  };
+  return {
+    drawn,
+    start: (event: PointerEvent<HTMLElement>) => {
+      began.current = shareOf(event);
+      event.currentTarget.setPointerCapture(event.pointerId);
+    },
+    move: (event: PointerEvent<HTMLElement>) => {
+      if (began.current === null) return;
+      const at = shareOf(event);
+      setDrawn({ from: Math.min(began.current, at), to: Math.max(began.current, at) });
+    },
+    end: () => {
+      began.current = null;
+      setDrawn(null);
+      if (!drawn || drawn.to - drawn.from < 0.005) return;
+      const span = range.to - range.from;
+      onRange({ from: range.from + drawn.from * span, to: range.from + drawn.to * span });
+    },
+  };
+}

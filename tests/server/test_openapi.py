@@ -46,7 +46,15 @@ def test_every_reference_leads_somewhere(document: dict[str, Any]) -> None:
 
 def test_the_live_events_are_a_union_told_apart_by_name(document: dict[str, Any]) -> None:
     union = document["components"]["schemas"]["LiveEvent"]
-    assert [member["$ref"].rpartition("/")[2] for member in union["oneOf"]] == ["RunEvent", "StepsEvent", "ResyncEvent"]
+    assert [member["$ref"].rpartition("/")[2] for member in union["oneOf"]] == [
+        "RunEvent",
+        "StepsEvent",
+        "ResyncEvent",
+        "EventNewsEvent",
+        "LogNewsEvent",
+        "IterationNewsEvent",
+        "CheckpointNewsEvent",
+    ]
 
 
 @pytest.mark.stack

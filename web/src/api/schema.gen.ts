@@ -175,7 +175,7 @@ export interface paths {
         };
         /**
          * List Runs
-         * @description Runs, newest first.
+         * @description Runs, newest first unless told otherwise.
          */
         get: operations["listRuns"];
         put?: never;
@@ -208,7 +208,7 @@ export interface paths {
         post?: never;
         /**
          * Delete Run
-         * @description Delete a run that has ended, with all its records. It is gone at once; its rows follow in the background.
+         * @description Delete a run that has ended, with all its records. It is gone at once, and can be restored for a short time.
          */
         delete: operations["deleteRun"];
         options?: never;
@@ -543,6 +543,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{run_id}/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Restore Run
+         * @description Take a deletion back, within the time that it told.
+         */
+        post: operations["restoreRun"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{run_id}/resume": {
         parameters: {
             query?: never;
@@ -574,7 +594,7 @@ export interface paths {
         put?: never;
         /**
          * Retry Run
-         * @description Let a run that failed or was cancelled go on: its next attempt begins at the last checkpoint.
+         * @description Let a run that failed or was cancelled go on: its next attempt begins at the last checkpoint, or at another.
          */
         post: operations["retryRun"];
         delete?: never;
@@ -1592,11 +1612,17 @@ export interface components {
         };
         /**
          * DeletedRun
-         * @description A run that is no more.
+         * @description A run that is no more, unless it is restored.
          */
         DeletedRun: {
             /** Id */
             id: string;
+            /**
+             * Restorable Until
+             * Format: date-time
+             * @description Until then POST …/restore brings it back; afterwards its records are removed.
+             */
+            restorable_until: string;
         };
         /**
          * DesiredState
@@ -3301,6 +3327,17 @@ export interface components {
             event: "ResyncEvent";
         };
         /**
+         * RetryRequest
+         * @description Where a run that ended goes on.
+         */
+        RetryRequest: {
+            /**
+             * From Step
+             * @description Of one of its checkpoints: the step that is trained next. Null: the newest.
+             */
+            from_step?: number | null;
+        };
+        /**
          * RewardKlSpec
          * @description The same distance, summed over a rollout's tokens and taken from its reward before advantages are made.
          *
@@ -3876,7 +3913,7 @@ export interface components {
         };
         /**
          * RunPage
-         * @description A page of runs, newest first.
+         * @description A page of runs, in the order that was asked for.
          */
         RunPage: {
             /**
@@ -4537,6 +4574,18 @@ export interface components {
              */
             until_reward: number;
         };
+        /**
+         * SortKey
+         * @description What a list of runs is ordered by.
+         * @enum {string}
+         */
+        SortKey: "created" | "name" | "state" | "started" | "steps" | "reward" | "loss" | "batch_size";
+        /**
+         * SortOrder
+         * @description Which end of it comes first.
+         * @enum {string}
+         */
+        SortOrder: "asc" | "desc";
         /**
          * StateReport
          * @description The driver's word on how the attempt ended. The last record of a journal.
@@ -5644,6 +5693,10 @@ export interface operations {
                 tag?: string[];
                 /** @description Also those that are archived. */
                 archived?: boolean;
+                /** @description What they are ordered by; what is not known comes last. */
+                sort?: components["schemas"]["SortKey"];
+                /** @description Which end of it comes first. */
+                order?: components["schemas"]["SortOrder"];
                 /** @description The next_cursor of the page before. */
                 cursor?: string | null;
                 limit?: number;
@@ -6379,6 +6432,37 @@ export interface operations {
             };
         };
     };
+    restoreRun: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     resumeRun: {
         parameters: {
             query?: never;
@@ -6419,7 +6503,11 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["RetryRequest"];
+            };
+        };
         responses: {
             /** @description Successful Response */
             200: {

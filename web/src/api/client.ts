@@ -27,3 +27,14 @@ export function dataOf<Data>(answer: { data?: Data | undefined }): Data {
   if (answer.data === undefined) throw new TypeError("an answer that was ok has no data");
   return answer.data;
 }
+
+/** An answer that is no JSON and stands in no API document. Throws as the client does. */
+export async function getText(path: string, signal: AbortSignal): Promise<string> {
+  const request = `GET ${path}`;
+  const response = await fetch(path, { signal }).catch((error: unknown) => {
+    if (error instanceof DOMException && error.name === "AbortError") throw error;
+    throw new ApiProblem({ status: 0, detail: String(error), request });
+  });
+  if (!response.ok) throw await readProblem(response, request);
+  return response.text();
+}

@@ -54,7 +54,8 @@ export function runOptions(runId: string) {
 export function useCreateRun() {
   const queryClient = useQueryClient();
   return useMutation({
-    mutationFn: async (spec: unknown) => dataOf(await client.POST("/api/v1/runs", { body: spec as RunSpec })),
+    mutationFn: async (spec: unknown) =>
+      dataOf(await client.POST("/api/v1/runs", { body: spec as NonNullable<RunSpec> })),
     onSuccess: (run) => {
       // Shown at once, and asked again by the page that shows it: the run may have begun by now.
       queryClient.setQueryData(["run", run.id], run, { updatedAt: 1 });

@@ -1,9 +1,11 @@
 /** The pages and their addresses. View state is the search part of the URL, parsed by the feature that owns it. */
 import { createRootRoute, createRoute, createRouter, Outlet, useMatch } from "@tanstack/react-router";
 import { lazy, Suspense } from "react";
+import { parseCheckpointsSearch } from "@/features/checkpoints/checkpoints-search";
 import { parseCompareSearch } from "@/features/compare/compare-search";
 import { parseConfigSearch } from "@/features/config/config-search";
 import { parseEventsSearch } from "@/features/events/events-search";
+import { parseLedgerSearch } from "@/features/ledger/ledger-search";
 import { parseLogsSearch } from "@/features/logs/logs-search";
 import { parseNewRunSearch } from "@/features/new-run/new-run-search";
 import { parseRolloutsSearch } from "@/features/rollouts/rollouts-search";
@@ -14,6 +16,7 @@ import { RunsPage } from "@/features/runs/runs-page";
 import { parseRunsSearch } from "@/features/runs/runs-search";
 import { SchedulePage } from "@/features/schedule/schedule-page";
 import { parseScheduleSearch } from "@/features/schedule/schedule-search";
+import { parseSystemSearch } from "@/features/system/system-search";
 import { parseTimelineSearch } from "@/features/timeline/timeline-search";
 import { PageMissing, Root } from "./root";
 
@@ -49,6 +52,21 @@ const RolloutsPage = lazy(async () => {
 
 const LogsPage = lazy(async () => {
   const { LogsPage: page } = await import("@/features/logs/logs-page");
+  return { default: page };
+});
+
+const CheckpointsPage = lazy(async () => {
+  const { CheckpointsPage: page } = await import("@/features/checkpoints/checkpoints-page");
+  return { default: page };
+});
+
+const LedgerPage = lazy(async () => {
+  const { LedgerPage: page } = await import("@/features/ledger/ledger-page");
+  return { default: page };
+});
+
+const SystemPage = lazy(async () => {
+  const { SystemPage: page } = await import("@/features/system/system-page");
   return { default: page };
 });
 
@@ -278,6 +296,73 @@ const eventsRoute = createRoute({
   },
 });
 
+const checkpointsRoute = createRoute({
+  getParentRoute: () => runRoute,
+  path: "/checkpoints",
+  validateSearch: parseCheckpointsSearch,
+  component: function CheckpointsRoute() {
+    const { runId } = checkpointsRoute.useParams();
+    const navigate = checkpointsRoute.useNavigate();
+    return (
+      <Suspense>
+        <CheckpointsPage
+          runId={runId}
+          search={checkpointsRoute.useSearch()}
+          setSearch={(search) =>
+            navigate({ search: parseCheckpointsSearch({ ...search }), replace: true, resetScroll: false })
+          }
+        />
+      </Suspense>
+    );
+  },
+});
+
+const ledgerRoute = createRoute({
+  getParentRoute: () => runRoute,
+  path: "/ledger",
+  validateSearch: parseLedgerSearch,
+  component: function LedgerRoute() {
+    const { runId } = ledgerRoute.useParams();
+    const navigate = ledgerRoute.useNavigate();
+    return (
+      <Suspense>
+        <LedgerPage
+          runId={runId}
+          search={ledgerRoute.useSearch()}
+          setSearch={(search) =>
+            navigate({ search: parseLedgerSearch({ ...search }), replace: true, resetScroll: false })
+          }
+        />
+      </Suspense>
+    );
+  },
+});
+
+const systemRoute = createRoute({
+  getParentRoute: () => runRoute,
+  path: "/system",
+  validateSearch: parseSystemSearch,
+  component: function SystemRoute() {
+    const { runId } = systemRoute.useParams();
+    const navigate = systemRoute.useNavigate();
+    return (
+      <Suspense>
+        <SystemPage
+          runId={runId}
+          search={systemRoute.useSearch()}
+          setSearch={(search) =>
+            navigate({
+              search: (old) => parseSystemSearch({ ...old, ...search }),
+              replace: true,
+              resetScroll: false,
+            })
+          }
+        />
+      </Suspense>
+    );
+  },
+});
+
 const newRunRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/new",
@@ -305,7 +390,10 @@ export const router = createRouter({
       rolloutsRoute,
       logsRoute,
       configRoute,
+      checkpointsRoute,
       eventsRoute,
+      ledgerRoute,
+      systemRoute,
     ]),
   ]),
   scrollRestoration: true,

@@ -15,13 +15,18 @@ function withMinus(text: string): string {
   return text.replaceAll("-", MINUS);
 }
 
+/** A number that may be missing: an external run need not tell all. */
+type Maybe = number | null | undefined;
+
 /** In full, with commas: `1,285`. */
-export function formatInteger(value: number): string {
+export function formatInteger(value: Maybe): string {
+  if (value === null || value === undefined) return MISSING;
   return withMinus(integers.format(value));
 }
 
 /** At most three digits and k, M or G, for axes, grid labels and lists: `14.9k`, `639k`, `8`. */
-export function formatCompact(value: number): string {
+export function formatCompact(value: Maybe): string {
+  if (value === null || value === undefined) return MISSING;
   const size = Math.abs(value);
   for (const [unit, suffix] of [
     [1e9, "G"],
@@ -38,7 +43,8 @@ export function formatCompact(value: number): string {
 }
 
 /** A fraction as a percentage with one decimal: `26.0%`. */
-export function formatPercent(fraction: number): string {
+export function formatPercent(fraction: Maybe): string {
+  if (fraction === null || fraction === undefined) return MISSING;
   return `${withMinus((fraction * 100).toFixed(1))}%`;
 }
 
@@ -82,7 +88,8 @@ export function formatRange(first: number, last: number): string {
 }
 
 /** A count with its noun: `1 run`, `14 runs`. */
-export function formatCount(count: number, noun: string): string {
+export function formatCount(count: Maybe, noun: string): string {
+  if (count === null || count === undefined) return MISSING;
   return `${formatInteger(count)}${NBSP}${noun}${count === 1 ? "" : "s"}`;
 }
 

@@ -50,7 +50,7 @@ export function ChartTable({ config, group, label, onClose, className }: ChartTa
           <caption className="sr-only">{label}</caption>
           <thead>
             <tr>
-              <th scope="col">Step</th>
+              {!config.isOverTime && <th scope="col">Step</th>}
               {group.xKind !== "step" && <th scope="col">{group.xKind}</th>}
               {config.lines.map((line, i) => (
                 <Fragment key={line.label}>
@@ -64,7 +64,7 @@ export function ChartTable({ config, group, label, onClose, className }: ChartTa
           <tbody>
             {rows.map((row) => (
               <tr key={`${row.x} ${row.steps}`}>
-                <th scope="row">{row.steps}</th>
+                {!config.isOverTime && <th scope="row">{row.steps}</th>}
                 {group.xKind !== "step" && <td>{xInWords(group.xKind, row.x, now)}</td>}
                 {config.lines.map(({ track, label: name }, i) => (
                   <Fragment key={name}>

@@ -8,6 +8,7 @@ import { ChartTable } from "./chart-table";
 import { Plot, type PlotStatus } from "./plot";
 import type { PlotConfig } from "./plot-config";
 import { readingNear, readingText, stepsText, trackSentence } from "./readings";
+import { xInWords } from "./x-labels";
 
 export interface ChartProps {
   group: ChartGroup;
@@ -96,7 +97,7 @@ function sameStatus(a: PlotStatus, b: PlotStatus): boolean {
 }
 
 function sentence(config: PlotConfig, label: string): string {
-  return `${label}. ${config.lines.map((line) => trackSentence(line.track, line.label)).join(" ")}`;
+  return `${label}. ${config.lines.map((line) => trackSentence(line.track, line.label, config.isOverTime)).join(" ")}`;
 }
 
 function cursorSentence(group: ChartGroup, config: PlotConfig): string {
@@ -107,7 +108,8 @@ function cursorSentence(group: ChartGroup, config: PlotConfig): string {
   const values = config.lines.map(
     ({ track, label }) => `${label} ${readingText(track.name, readingNear(track, x))}`,
   );
-  return `${stepsText(at)}: ${values.join(", ")}`;
+  const where = config.isOverTime ? xInWords(group.xKind, at.x, new Date()) : stepsText(at);
+  return `${where}: ${values.join(", ")}`;
 }
 
 function keyAction(event: KeyboardEvent, plot: Plot | null, props: ChartProps): (() => void) | null {

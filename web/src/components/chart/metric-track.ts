@@ -17,7 +17,8 @@ export interface TrackSeries {
   x: readonly number[];
   step: readonly number[];
   last_step: readonly number[];
-  value: readonly number[];
+  /** Null: a gap, as where a machine was away. */
+  value: readonly (number | null)[];
   min: readonly number[] | null;
   max: readonly number[] | null;
   non_finite: readonly { x: number; step: number; value: NonFinite }[];
@@ -88,7 +89,7 @@ function pushSeries(columns: Columns, series: TrackSeries): void {
   series.x.forEach((x, i) => {
     gapsBefore(x);
     const step = series.step[i] as number;
-    push(columns, { x, step, lastStep: series.last_step[i] ?? step, value: series.value[i] as number });
+    push(columns, { x, step, lastStep: series.last_step[i] ?? step, value: series.value[i] ?? null });
     const at = columns.x.length - 1;
     if (series.min) columns.low[at] = series.min[i] ?? null;
     if (series.max) columns.high[at] = series.max[i] ?? null;

@@ -45,6 +45,8 @@ export interface PlotConfig {
   view: PlotView;
   /** Whether superseded attempts are labelled: once per page is enough. */
   labelsOld: boolean;
+  /** Points are moments, not steps: nothing is said of steps, and there is none to open. */
+  isOverTime?: boolean;
 }
 
 export const PLAIN_AXIS: PlotAxis = { fromZero: false, percent: false, integer: false, canBeLog: true };

@@ -79,7 +79,7 @@ export function trendOf(values: readonly number[]): "rising" | "falling" | "stea
 }
 
 /** The sentence that stands for a chart: last, least, greatest, trend, what is not finite, what was superseded. */
-export function trackSentence(track: MetricTrack, label: string): string {
+export function trackSentence(track: MetricTrack, label: string, isOverTime = false): string {
   const { name } = track;
   const last = readingNear(track, null);
   const finite = track.columns.value.filter((value): value is number => value !== null);
@@ -102,7 +102,7 @@ export function trackSentence(track: MetricTrack, label: string): string {
     Number.NEGATIVE_INFINITY,
   );
   return (
-    `${label}: ${formatMetric(name, last.value)} at step ${formatInteger(last.lastStep)}, ` +
+    `${label}: ${formatMetric(name, last.value)}${isOverTime ? " now" : ` at step ${formatInteger(last.lastStep)}`}, ` +
     `from ${formatMetric(name, low)} to ${formatMetric(name, high)}, ${trendOf(finite)}.${rest}`
   );
 }

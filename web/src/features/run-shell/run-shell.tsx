@@ -85,7 +85,10 @@ const TABS = [
   { to: "/runs/$runId/rollouts", label: "Rollouts" },
   { to: "/runs/$runId/logs", label: "Logs" },
   { to: "/runs/$runId/config", label: "Config" },
+  { to: "/runs/$runId/checkpoints", label: "Checkpoints" },
   { to: "/runs/$runId/events", label: "Events" },
+  { to: "/runs/$runId/ledger", label: "Ledger" },
+  { to: "/runs/$runId/system", label: "System" },
 ] as const;
 
 function Tabs({ runId }: { runId: Run["id"] }) {

@@ -6,7 +6,7 @@ import { MetricText } from "@/components/metric-text";
 import { ProgressBar } from "@/components/progress-bar";
 import { RunDuration } from "@/components/run-standing";
 import { formatDuration, formatElapsed } from "@/lib/durations";
-import { formatCompact, formatInteger, formatPercent, MISSING } from "@/lib/numbers";
+import { formatCompact, formatCount, formatInteger, formatPercent, MISSING } from "@/lib/numbers";
 import { formatClockMinutes, formatMoment } from "@/lib/times";
 import { useNow } from "@/lib/use-now";
 import { RewardTrend } from "./reward-trend";
@@ -26,10 +26,13 @@ export function RunStats({ run }: { run: Run }) {
       >
         <MetricText name="reward" value={last?.reward} />
       </Stat>
-      <Stat label="Loss" note={last && `${last.loss_aggregation}, certified`}>
+      <Stat label="Loss" note={last && last.loss_aggregation && `${last.loss_aggregation}, certified`}>
         <MetricText name="loss" value={last?.loss} />
       </Stat>
-      <Stat label="Tokens/s" note={last && `${formatCompact(last.num_tokens)} tokens in this step`}>
+      <Stat
+        label="Tokens/s"
+        note={last?.num_tokens != null && `${formatCompact(last.num_tokens)} tokens in this step`}
+      >
         <MetricText name="tokens_per_s" value={last?.tokens_per_s} />
       </Stat>
       <Stat label="Idle" note={last && idleNote(last)}>
@@ -82,13 +85,16 @@ function Steps({ run }: { run: Run }) {
 
 /** Of an iteration that makes one step, the prompts that are not in it were filtered. */
 function keptPrompts(last: LastStep, run: Run): string {
+  if (last.num_prompts === null) return "";
+  const prompts = formatCount(last.num_prompts, "prompt");
+  if (!run.spec) return prompts;
   const asked = run.spec.data.rollout_batch_size;
   const isWholeIteration = run.spec.batch.type === "all" && last.reward !== null && last.num_prompts <= asked;
-  const prompts = `${formatInteger(last.num_prompts)} prompts`;
   return isWholeIteration ? `${prompts} of ${formatInteger(asked)} kept` : prompts;
 }
 
 function idleNote(last: LastStep): string {
+  if (last.predicted_idle_frac === null) return "";
   return `predicted ${formatPercent(last.predicted_idle_frac)}, bound ${formatPercent(last.idle_bound_frac)}`;
 }
 

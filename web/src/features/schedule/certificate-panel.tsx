@@ -26,7 +26,11 @@ export function CertificatePanel({ record }: { record: StepSchedule }) {
         <code title={certificate.sha256}>
           sha256 {certificate.sha256.slice(0, 6)}…{certificate.sha256.slice(-6)}
         </code>
-        <IconButton icon="copy" label="Copy the hash" onClick={() => void copyText(certificate.sha256, "Hash")} />
+        <IconButton
+          icon="copy"
+          label="Copy the hash"
+          onClick={() => void copyText(certificate.sha256, "Hash")}
+        />
       </p>
       <details className={styles.proof}>
         <summary>How this is proved</summary>

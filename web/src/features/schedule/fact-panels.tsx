@@ -16,7 +16,8 @@ export interface IdlePanelProps {
 }
 
 export function IdlePanel({ step, dpSize, layout, barrierS }: IdlePanelProps) {
-  const busy = 1 - step.measured_idle_frac;
+  const idle = step.measured_idle_frac ?? 0;
+  const busy = 1 - idle;
   return (
     <Panel title="Idle" headingLevel={3} className={styles.panel}>
       <p className={styles.lead}>
@@ -83,13 +84,13 @@ export function CountsPanel({ step }: { step: StepRow }) {
     ["num_tokens", formatInteger(step.num_tokens)],
     ["num_loss_tokens", formatInteger(step.num_loss_tokens)],
     ["num_microbatches", `${formatInteger(step.num_microbatches)} per rank`],
-    ...OPTIONAL_COUNTS.filter((name) => step[name] > 0).map((name): [string, string] => [
+    ...OPTIONAL_COUNTS.filter((name) => (step[name] ?? 0) > 0).map((name): [string, string] => [
       name,
       formatInteger(step[name]),
     ]),
     ["LR", formatMetric("lr", step.lr)],
     [
-      `LR position, ${step.lr_unit}`,
+      step.lr_unit === null ? "LR position" : `LR position, ${step.lr_unit}`,
       `${formatInteger(step.lr_position_before)} to ${formatInteger(step.lr_position_after)}`,
     ],
   ];

@@ -45,7 +45,9 @@ export function StepHead(props: StepHeadProps) {
             <>
               <Moment at={row.ended_at} />, attempt {row.attempt}
               {row.phase === "warm_start" && ", warm start"}
-              {row.status !== "trained" && <b className={styles.skipped}>{SKIPPED[row.status]}</b>}
+              {row.status !== null && row.status !== "trained" && (
+                <b className={styles.skipped}>{SKIPPED[row.status]}</b>
+              )}
             </>
           )}
           {isFollowing && <span className={styles.newest}>newest step</span>}
@@ -78,7 +80,7 @@ export function StepHead(props: StepHeadProps) {
   );
 }
 
-const SKIPPED: Record<Exclude<StepRow["status"], "trained">, string> = {
+const SKIPPED: Record<Exclude<StepRow["status"], "trained" | null>, string> = {
   "skipped:no_signal": "skipped: no loss token",
   "skipped:non_finite": "skipped: loss or gradient not finite",
 };

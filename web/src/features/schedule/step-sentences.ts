@@ -22,6 +22,18 @@ export type StepFigures = Pick<
   | "padding_frac"
 >;
 
+interface IdleFigures {
+  measured: number;
+  predicted: number;
+  bound: number;
+}
+
+/** Null where the run did not tell all three. */
+function idleFigures(step: StepFigures): IdleFigures | null {
+  const { measured_idle_frac: measured, predicted_idle_frac: predicted, idle_bound_frac: bound } = step;
+  return measured === null || predicted === null || bound === null ? null : { measured, predicted, bound };
+}
+
 const IDLE_POINTS = 0.05;
 const DUMMY_SHARE = 0.1;
 const PADDING_SHARE = 0.1;
@@ -83,19 +95,20 @@ function overCap(schedule: Schedule): Finding | null {
 }
 
 function idleAboveBound(schedule: Schedule, step: StepFigures): Finding | null {
-  const above = step.measured_idle_frac - step.idle_bound_frac;
-  if (above <= IDLE_POINTS) return null;
-  const head = `The ranks wait ${formatPercent(step.measured_idle_frac)} of this step, ${points(above)} above its bound.`;
-  if (step.predicted_idle_frac - step.idle_bound_frac > IDLE_POINTS) {
+  const idle = idleFigures(step);
+  const above = idle ? idle.measured - idle.bound : 0;
+  if (!idle || above <= IDLE_POINTS) return null;
+  const head = `The ranks wait ${formatPercent(idle.measured)} of this step, ${points(above)} above its bound.`;
+  if (idle.predicted - idle.bound > IDLE_POINTS) {
     return {
       head,
-      detail: `The plan itself waits ${formatPercent(step.predicted_idle_frac)}. A lower schedule.token_cap gives micro-batches that can be balanced.`,
+      detail: `The plan itself waits ${formatPercent(idle.predicted)}. A lower schedule.token_cap gives micro-batches that can be balanced.`,
     };
   }
   const slow = slowestAgainstPlan(schedule);
   return {
     head,
-    detail: `The plan waits ${formatPercent(step.predicted_idle_frac)}: rank ${slow.rank} took ${slow.times.toFixed(2)} × the time that was predicted for it.`,
+    detail: `The plan waits ${formatPercent(idle.predicted)}: rank ${slow.rank} took ${slow.times.toFixed(2)} × the time that was predicted for it.`,
   };
 }
 
@@ -108,8 +121,8 @@ function slowestAgainstPlan(schedule: Schedule): { rank: number; times: number }
 }
 
 function manyDummies(schedule: Schedule, step: StepFigures): Finding | null {
-  const slots = step.num_microbatches * schedule.micro_batches.length;
-  if (step.num_dummies <= slots * DUMMY_SHARE) return null;
+  const slots = (step.num_microbatches ?? 0) * schedule.micro_batches.length;
+  if ((step.num_dummies ?? 0) <= slots * DUMMY_SHARE) return null;
   const head = `${formatInteger(step.num_dummies)} of ${formatInteger(slots)} slots hold dummies.`;
   return schedule.skips_dummies
     ? { head, detail: "They have weight 0 and are skipped, so they cost no time in this layout." }
@@ -120,7 +133,7 @@ function manyDummies(schedule: Schedule, step: StepFigures): Finding | null {
 }
 
 function muchPadding(step: StepFigures): Finding | null {
-  if (step.padding_frac <= PADDING_SHARE) return null;
+  if (step.padding_frac === null || step.padding_frac <= PADDING_SHARE) return null;
   return {
     head: `${formatPercent(step.padding_frac)} of the computed positions hold no token.`,
     detail: "Samples of like length beside each other would need fewer.",
@@ -135,9 +148,11 @@ function points(fraction: number): string {
 /** Half a point is what rounding hides. */
 const SAME = 0.005;
 
-/** One sentence that compares measured, predicted and bound. `layout` names it: `dp 8`. */
+/** One sentence that compares measured, predicted and bound; empty where one is missing. `layout` names it: `dp 8`. */
 export function idleSentence(step: StepFigures, layout: string): string {
-  const { measured_idle_frac: measured, predicted_idle_frac: predicted, idle_bound_frac: bound } = step;
+  const idle = idleFigures(step);
+  if (!idle) return "";
+  const { measured, predicted, bound } = idle;
   if (measured - predicted > IDLE_POINTS) {
     return `The ranks waited ${points(measured - predicted)} more than was planned: some took longer than their lengths say.`;
   }
@@ -150,11 +165,14 @@ export function idleSentence(step: StepFigures, layout: string): string {
 /** Where the rollouts of the step's iteration went: `512 generated = 136 trained + 376 filtered (zero variance)`. */
 export function booksSentence(step: StepRow): string {
   if (step.phase === "warm_start") return "A supervised step: nothing was generated for it.";
-  const came = step.num_generated + step.num_carried_in;
+  const { num_generated: generated, num_filtered: filtered, num_dropped: dropped } = step;
+  const [carriedIn, carriedOut] = [step.num_carried_in ?? 0, step.num_carried_out ?? 0];
+  if (generated === null || filtered === null || dropped === null) return "";
+  const came = generated + carriedIn;
   if (came === 0) {
     return `Rollouts of iteration ${formatInteger(step.iteration)}; its first step tells how many were generated.`;
   }
-  const trained = came - step.num_filtered - step.num_dropped - step.num_carried_out;
+  const trained = came - filtered - dropped - carriedOut;
   const sum = (parts: readonly [number, string][], always: string) =>
     parts
       .filter(([count, word]) => count > 0 || word === always)
@@ -162,17 +180,17 @@ export function booksSentence(step: StepRow): string {
       .join(" + ");
   const left = sum(
     [
-      [step.num_carried_in, "carried in"],
-      [step.num_generated, "generated"],
+      [carriedIn, "carried in"],
+      [generated, "generated"],
     ],
     "generated",
   );
   const right = sum(
     [
       [trained, "trained"],
-      [step.num_filtered, "filtered (zero variance)"],
-      [step.num_dropped, "dropped"],
-      [step.num_carried_out, "carried to the next iteration"],
+      [filtered, "filtered (zero variance)"],
+      [dropped, "dropped"],
+      [carriedOut, "carried to the next iteration"],
     ],
     "trained",
   );

@@ -33,6 +33,19 @@ export interface StepViewProps extends Omit<StepHeadProps, "row" | "colours"> {
 export function StepView({ run, shown, ...head }: StepViewProps) {
   const { row, record, error, retry } = shown;
   const { step, newest, setSearch } = head;
+  if (error instanceof ApiProblem && error.isMissing && row?.step === step) {
+    return (
+      <>
+        <section className={styles.panel} aria-label={`Step ${formatInteger(step)}`}>
+          <StepHead {...head} row={row} colours={[]} />
+          <EmptyState title="No schedule of this step">
+            It was recorded without one: only its counts and metrics are known.
+          </EmptyState>
+        </section>
+        <CountsPanel step={row} />
+      </>
+    );
+  }
   if (error instanceof ApiProblem && error.isMissing) {
     return (
       <div className={styles.nothing}>
@@ -75,12 +88,13 @@ function Loaded({ run, row, record, ...head }: LoadedProps) {
   const navigate = useNavigate();
   const width = search.width ?? "measured";
   const geometry = useMemo(() => gridGeometry(schedule, width), [schedule, width]);
-  const colours = colourChoices(schedule, row.policy_version);
+  const policyVersion = row.policy_version ?? 0;
+  const colours = colourChoices(schedule, policyVersion);
   const wanted = search.colour ?? "tokens";
   const colour: Colour = colours.includes(wanted) ? wanted : "tokens";
   const scale = useMemo(
-    () => colourScale(schedule, colour, row.policy_version),
-    [schedule, colour, row.policy_version],
+    () => colourScale(schedule, colour, policyVersion),
+    [schedule, colour, policyVersion],
   );
   const measured = useMemo(() => gridGeometry(schedule, "measured"), [schedule]);
   const label = `Schedule of step ${formatInteger(row.step)}`;
@@ -95,14 +109,19 @@ function Loaded({ run, row, record, ...head }: LoadedProps) {
               schedule={schedule}
               geometry={geometry}
               scale={scale}
-              policyVersion={row.policy_version}
+              policyVersion={policyVersion}
               label={label}
               pointed={search.sample ?? null}
               onOpen={(rollout) =>
                 navigate({ to: "/runs/$runId/rollouts", params: { runId: run.id }, search: { rollout } })
               }
             />
-            <GridLegend schedule={schedule} scale={scale} colour={colour} isOverCap={row.num_over_cap > 0} />
+            <GridLegend
+              schedule={schedule}
+              scale={scale}
+              colour={colour}
+              isOverCap={(row.num_over_cap ?? 0) > 0}
+            />
           </section>
           <CountsPanel step={row} />
         </div>
@@ -110,14 +129,16 @@ function Loaded({ run, row, record, ...head }: LoadedProps) {
           <IdlePanel
             step={row}
             dpSize={geometry.ranks.length}
-            layout={run.parallelism}
+            layout={run.parallelism ?? "this layout"}
             barrierS={measured.barrierS}
           />
           <CertificatePanel record={record} />
           {row.batch_decision && <DecisionPanel decision={row.batch_decision} />}
         </aside>
       </div>
-      <WhatIfPanel run={run} record={record} scale={scale} search={search} setSearch={head.setSearch} />
+      {run.kind === "managed" && (
+        <WhatIfPanel run={run} record={record} scale={scale} search={search} setSearch={head.setSearch} />
+      )}
     </>
   );
 }

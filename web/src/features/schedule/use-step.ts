@@ -1,6 +1,7 @@
 /** The record and the schedule of one step, with the old step's in view until both are there. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
+import { ApiProblem } from "@/api/problem";
 import { scheduleOptions, stepOptions } from "@/api/steps";
 import type { StepRow, StepSchedule } from "@/api/types";
 
@@ -20,8 +21,9 @@ export function useStep(runId: string, step: number, newest: number): ShownStep 
   if (row.data && record.data && !row.isPlaceholderData && !record.isPlaceholderData) {
     whole.current = { row: row.data, record: record.data };
   }
+  const isWithoutSchedule = record.error instanceof ApiProblem && record.error.isMissing;
   return {
-    row: whole.current?.row ?? null,
+    row: (isWithoutSchedule && !row.isPlaceholderData ? row.data : whole.current?.row) ?? null,
     record: whole.current?.record ?? null,
     error: row.error ?? record.error,
     retry: () => {

@@ -16,6 +16,8 @@ export function geometryOf(schedule: Schedule): Geometry {
     packer,
     balance,
     barrier,
+    // Dummies that may be skipped at pp 1 and yet run are those of a gradient reduction that overlaps.
+    overlap_grad_reduce: !schedule.skips_dummies && pp === 1 && barrier === "step",
   };
 }
 

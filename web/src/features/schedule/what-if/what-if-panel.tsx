@@ -65,7 +65,7 @@ export function WhatIfPanel({ run, record, scale, search, setSearch }: WhatIfPan
           ref={controls}
           ran={ran}
           asked={asked}
-          tp={run.spec.parallelism?.tp ?? 1}
+          tp={run.spec?.parallelism?.tp ?? 1}
           setSearch={setSearch}
         />
         <Sides schedule={schedule} scale={scale} answer={shown} ran={ran} />

@@ -1,0 +1,80 @@
+/** One row per checkpoint: when and where it was written, whether it is still there, and what can be done with it. */
+
+import type { Checkpoint, Run } from "@/api/types";
+import { Button } from "@/components/button";
+import { DataTable, NumberCell, RowHead } from "@/components/data-table";
+import { Moment } from "@/components/moment";
+import { ScrollRegion } from "@/components/scroll-region";
+import { formatBytes } from "@/lib/bytes";
+import { copyText } from "@/lib/copy-text";
+import { formatDuration } from "@/lib/durations";
+import { formatInteger } from "@/lib/numbers";
+import styles from "./checkpoints.module.css";
+import { exportCommand } from "./export-command";
+
+const COLUMNS = [
+  { label: "Before step", isNumber: true },
+  { label: "Iteration", isNumber: true },
+  { label: "Attempt", isNumber: true },
+  { label: "Written" },
+  { label: "Took", isNumber: true },
+  { label: "Size", isNumber: true },
+  { label: "Stands" },
+  { label: "Directory" },
+  { label: <span className="sr-only">Actions</span> },
+];
+
+export function CheckpointTable({ run, checkpoints }: { run: Run; checkpoints: readonly Checkpoint[] }) {
+  return (
+    <ScrollRegion label="Checkpoints, table">
+      <DataTable columns={COLUMNS} className={styles.table}>
+        <tbody>
+          {checkpoints.map((one) => (
+            <Row key={`${one.attempt} ${one.step}`} run={run} checkpoint={one} />
+          ))}
+        </tbody>
+      </DataTable>
+    </ScrollRegion>
+  );
+}
+
+function Row({ run, checkpoint }: { run: Run; checkpoint: Checkpoint }) {
+  return (
+    <tr data-removed={checkpoint.removed || undefined}>
+      <RowHead data-number>{formatInteger(checkpoint.step)}</RowHead>
+      <NumberCell>
+        {checkpoint.phase === "warm_start" ? "warm start " : ""}
+        {formatInteger(checkpoint.iteration)}
+      </NumberCell>
+      <NumberCell>{formatInteger(checkpoint.attempt)}</NumberCell>
+      <td className={styles.time}>
+        <Moment at={checkpoint.at} />
+      </td>
+      <NumberCell>{formatDuration(checkpoint.write_s)}</NumberCell>
+      <NumberCell>{formatBytes(checkpoint.num_bytes)}</NumberCell>
+      <td>{standing(checkpoint)}</td>
+      <td className={styles.directory}>
+        <bdi>{checkpoint.directory}</bdi>
+      </td>
+      <td className={styles.actions}>
+        {!checkpoint.removed && <Actions run={run} checkpoint={checkpoint} />}
+      </td>
+    </tr>
+  );
+}
+
+function standing({ removed, superseded }: Checkpoint): string {
+  if (removed) return "removed";
+  return superseded ? "kept, superseded" : "kept";
+}
+
+function Actions({ run, checkpoint }: { run: Run; checkpoint: Checkpoint }) {
+  const { step } = checkpoint;
+  return (
+    <span className={styles.buttons}>
+      <Button icon="copy" onClick={() => void copyText(exportCommand(run.id, step), "Command")}>
+        Copy export command
+      </Button>
+    </span>
+  );
+}

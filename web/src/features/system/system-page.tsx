@@ -1,0 +1,124 @@
+/** How busy the machine is: CPU, memory, GPUs, each process, generation, and what waits in the server. One cursor. */
+import { useQuery } from "@tanstack/react-query";
+import { useEffect, useMemo } from "react";
+import { problemSentence } from "@/api/problem";
+import { runOptions } from "@/api/runs";
+import { queuedWritesOptions, systemOptions } from "@/api/system";
+import { isOver, type SystemHistory } from "@/api/types";
+import { Button } from "@/components/button";
+import { ChartGroup } from "@/components/chart/chart-group";
+import { EmptyState } from "@/components/empty-state";
+import { LoadingBars } from "@/components/loading-bars";
+import { ProblemPanel } from "@/components/problem-panel";
+import { formatInteger } from "@/lib/numbers";
+import styles from "./system.module.css";
+import { SystemPanel } from "./system-panel";
+import { systemPanels } from "./system-panels";
+import type { SystemSearch, SystemSearchPatch } from "./system-search";
+
+const RETRY_S = 5;
+const LOADING_ROWS = 8;
+
+export interface SystemPageProps {
+  runId: string;
+  search: SystemSearch;
+  setSearch: (patch: SystemSearchPatch) => void;
+}
+
+export function SystemPage({ runId, search, setSearch }: SystemPageProps) {
+  const { data: run } = useQuery(runOptions(runId));
+  const isLive = run !== undefined && !isOver(run.state);
+  const { data, error, refetch } = useQuery(systemOptions(runId, search, isLive));
+  const group = useTimeGroup(data, search, isLive);
+  const panels = useMemo(() => (data ? systemPanels(data) : []), [data]);
+  if (!data) {
+    return (
+      <div className={styles.nothing}>
+        {error ? (
+          <ProblemPanel
+            title="The machine's figures did not load"
+            detail={problemSentence(error)}
+            onRetry={refetch}
+            retryAfterS={RETRY_S}
+          />
+        ) : (
+          <LoadingBars rows={LOADING_ROWS} onRetry={refetch} />
+        )}
+      </div>
+    );
+  }
+  const isZoomed = search.from !== undefined;
+  return (
+    <>
+      <div className={styles.bar}>
+        <QueueNote isLive={isLive} />
+        {data.sampled && (
+          <span>
+            sampled: {formatInteger(data.at.length)} of {formatInteger(data.total)}
+          </span>
+        )}
+        {isZoomed && (
+          <Button onClick={() => setSearch({ from: undefined, to: undefined })}>Show all of the time</Button>
+        )}
+      </div>
+      {panels.length === 0 ? (
+        <div className={styles.nothing}>
+          <Nothing isZoomed={isZoomed} isLive={isLive} />
+        </div>
+      ) : (
+        <div className={styles.grid}>
+          {panels.map((panel) => (
+            <SystemPanel
+              key={panel.figure}
+              panel={panel}
+              group={group}
+              onZoom={(range) => setSearch({ from: range?.from, to: range?.to })}
+            />
+          ))}
+        </div>
+      )}
+    </>
+  );
+}
+
+function Nothing({ isZoomed, isLive }: { isZoomed: boolean; isLive: boolean }) {
+  if (isZoomed) {
+    return (
+      <EmptyState title="Nothing was measured in this time">Show all of the time to see the rest.</EmptyState>
+    );
+  }
+  return (
+    <EmptyState title={isLive ? "Nothing measured yet" : "Nothing was measured"}>
+      The driver tells how busy its machine is with every few heartbeats.
+    </EmptyState>
+  );
+}
+
+/** All panels have the same axis, whatever they have measured. */
+function useTimeGroup(data: SystemHistory | undefined, search: SystemSearch, isLive: boolean): ChartGroup {
+  const group = useMemo(() => new ChartGroup("time"), []);
+  useEffect(() => {
+    const [from, to] = [data?.at[0], data?.at.at(-1)];
+    if (from !== undefined && to !== undefined) group.setDomain({ from, to: Math.max(to, from + 1) });
+  }, [group, data]);
+  useEffect(() => {
+    const { from, to } = search;
+    group.setZoom(from !== undefined && to !== undefined ? { from, to } : null);
+  }, [group, search]);
+  useEffect(() => group.setLive(isLive), [group, isLive]);
+  return group;
+}
+
+/** What every run of this server waits behind. */
+function QueueNote({ isLive }: { isLive: boolean }) {
+  const { data: queued } = useQuery(queuedWritesOptions(isLive));
+  if (queued === undefined || queued === null) return null;
+  return (
+    <span>
+      Server:{" "}
+      {queued === 0
+        ? "no write waits"
+        : `${formatInteger(queued)} write${queued === 1 ? " waits" : "s wait"}`}
+    </span>
+  );
+}

@@ -45,10 +45,13 @@ from orchestrator.reporter import JournalReporter
 from orchestrator.reward import make_reward
 from orchestrator.rollout_round import Roller
 from orchestrator.seeds import derive_seed
+from orchestrator.stall import PhaseTimes
 from orchestrator.step_runner import PhaseGoal, StepRunner
+from orchestrator.system_sampler import SystemSampler
 from orchestrator.timekeeper import DRIVER, Timekeeper
 from orchestrator.tokenizer import TextTokenizer
 from orchestrator.warm_start import HeldOutEval, WarmStart
+from orchestrator.watchdog import Watchdog
 from trainer.architecture import load_hf_config
 from trainer.contracts.model_spec import ModelSpec, ScratchModelSpec
 from trainer.contracts.policy_trainer import TrainerError
@@ -71,6 +74,7 @@ def main() -> int:
     _fix_string_hashes()
     launch = AttemptLaunch.model_validate_json(os.environ[LAUNCH_VARIABLE])
     _set_up_logging(launch)
+    sampler = SystemSampler(_log_directory(launch))
     reporter = JournalReporter(
         journal=Journal(Path(launch.run_dir) / f"attempt-{launch.attempt}.jsonl"),
         server_url=launch.server_url,
@@ -78,10 +82,11 @@ def main() -> int:
         attempt=launch.attempt,
         token=launch.ingest_token,
         log_directory=_log_directory(launch),
+        sample_system=sampler.sample,
     )
     reporter.mirror_to(start_mirrors(launch.spec.tracking, _mirrored_run(launch), reporter.event))
     try:
-        report = _run_and_tell(launch, reporter)
+        report = _run_and_tell(launch, reporter, sampler)
         reporter.finish(report)
     finally:
         reporter.close()
@@ -99,12 +104,12 @@ def _mirrored_run(launch: AttemptLaunch) -> MirroredRun:
     )
 
 
-def _run_and_tell(launch: AttemptLaunch, reporter: Reporter) -> StateReport:
+def _run_and_tell(launch: AttemptLaunch, reporter: Reporter, sampler: SystemSampler) -> StateReport:
     """Train, and put the end of it into words, whatever it is. All parts are closed when it returns."""
     try:
         with ExitStack() as ends:
             _join_ray(ends)
-            outcome = build_loop(launch, reporter, ends).run()
+            outcome = build_loop(launch, reporter, sampler, ends).run()
     except Exception as error:
         _log.exception("the attempt failed")
         return StateReport(
@@ -134,7 +139,7 @@ class _Parts:
     checkpoints: Checkpoints
 
 
-def build_loop(launch: AttemptLaunch, reporter: Reporter, ends: ExitStack) -> TrainingLoop:
+def build_loop(launch: AttemptLaunch, reporter: Reporter, sampler: SystemSampler, ends: ExitStack) -> TrainingLoop:
     """The loop of a run with all its parts. Ray is initialised; `ends` closes what has processes.
 
     Raises:
@@ -146,7 +151,7 @@ def build_loop(launch: AttemptLaunch, reporter: Reporter, ends: ExitStack) -> Tr
     estimate = _import_user_code(spec.algorithm)
     store = _checkpoint_store(launch)
     reporter.activity("starting the trainer and the engines", num_steps=0, total_steps=None)
-    parts = _build_parts(spec, reporter, ends, store, _log_directory(launch))
+    parts = _build_parts(spec, reporter, sampler, ends, store, _log_directory(launch))
     return TrainingLoop(
         warm_start=_warm_start(spec, parts, reporter),
         goal=_rl_goal(spec),
@@ -189,7 +194,12 @@ def _checkpoint_store(launch: AttemptLaunch) -> CheckpointStore:
 
 
 def _build_parts(
-    spec: RunSpec, reporter: Reporter, ends: ExitStack, store: CheckpointStore, log_directory: Path
+    spec: RunSpec,
+    reporter: Reporter,
+    sampler: SystemSampler,
+    ends: ExitStack,
+    store: CheckpointStore,
+    log_directory: Path,
 ) -> _Parts:
     stream = TaskStream(spec.data.tasks, seed=derive_seed(spec.seed, "data"), lower_case=spec.data.lower_case)
     tokenizer = _tokenizer(spec.model, stream)
@@ -207,6 +217,15 @@ def _build_parts(
     ends.callback(trainer.close)
     _log.info("trainer and engine are ready")
     geometry, time = geometry_of(spec.schedule, spec.parallelism), Timekeeper()
+    sampler.generated_tokens_per_s = lambda: engine.generated_tokens_per_s
+    watchdog = Watchdog(
+        time,
+        times=PhaseTimes(),
+        busy=lambda: [*trainer.busy(), *engine.busy()],
+        log_directory=log_directory,
+        tell=reporter.event,
+    )
+    ends.callback(watchdog.close)
     return _Parts(
         tokenizer=tokenizer,
         source=TaskPromptSource(stream, tokenizer, max_prompt_tokens=spec.data.max_prompt_tokens),

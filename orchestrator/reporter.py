@@ -11,6 +11,8 @@ to pause holds up the driver's thread in `wait_while_paused`.
 from __future__ import annotations
 
 import threading
+import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -19,6 +21,7 @@ import httpx
 from orchestrator.contracts.checkpoint_messages import CheckpointMessage
 from orchestrator.contracts.messages import EventMessage, Heartbeat, StateReport, StepMessage
 from orchestrator.contracts.rollout_messages import IterationMessage
+from orchestrator.contracts.system_message import SystemSample
 from orchestrator.journal import Journal, RecordKind
 from orchestrator.log_shipper import LogShipper
 from orchestrator.log_tail import LogTail
@@ -28,6 +31,7 @@ from trainer.contracts.text_model import TextModel
 
 _TIMEOUT_S = 30.0
 _MAX_ACTIVITY_CHARS = 200
+_BEATS_PER_SAMPLE = 5
 _LAST_LINES_S = 5.0
 """How long the end of an attempt waits for its last log lines to be taken."""
 
@@ -44,12 +48,18 @@ class JournalReporter:
         attempt: int,
         token: str,
         log_directory: Path | None = None,
+        sample_system: Callable[[], SystemSample | None] = lambda: None,
     ) -> None:
-        """log_directory: where the processes of the attempt write their logs, which are passed on."""
+        """log_directory: where the processes of the attempt write their logs, which are passed on.
+
+        sample_system: asked for every fifth heartbeat.
+        """
+        self._sample_system = sample_system
+        self._num_beats = 0
         self._journal = journal
         self._attempt = attempt
         self._activity: tuple[str, int, int | None] = ("starting", 0, None)
-        self._progress = ""
+        self._progress: tuple[str, float] | None = None
         self._mirrors = Mirrors(())
         # trust_env: a proxy that is set for the internet must not swallow what is meant for the machine next door.
         self._http = httpx.Client(headers={"Authorization": f"Bearer {token}"}, timeout=_TIMEOUT_S, trust_env=False)
@@ -92,10 +102,10 @@ class JournalReporter:
 
     def activity(self, text: str, *, num_steps: int, total_steps: int | None) -> None:
         """What the next heartbeats say."""
-        self._activity, self._progress = (text, num_steps, total_steps), ""
+        self._activity, self._progress = (text, num_steps, total_steps), None
 
     def _tell_progress(self, source: str, progress: str) -> None:
-        self._progress = f"; {source}: {progress}"
+        self._progress = f"{source}: {progress}", time.monotonic()
 
     @property
     def stop_requested(self) -> bool:
@@ -137,13 +147,23 @@ class JournalReporter:
         self._journal.append(kind, message)
         self._sender.wake()
 
+    def _told_progress(self) -> str:
+        """The newest word on long work, and since when nothing newer came: something moves at every heartbeat."""
+        progress = self._progress
+        if progress is None:
+            return ""
+        text, told_at = progress
+        return f"; {text} ({time.monotonic() - told_at:.0f} s)"
+
     def _heartbeat(self) -> Heartbeat:
         text, num_steps, total_steps = self._activity
+        self._num_beats += 1
         return Heartbeat(
             attempt=self._attempt,
             at=datetime.now(UTC),
-            activity=f"{text}{self._progress}"[:_MAX_ACTIVITY_CHARS],
+            activity=f"{text}{self._told_progress()}"[:_MAX_ACTIVITY_CHARS],
             num_steps=num_steps,
             total_steps=total_steps,
             is_paused=self._sender.is_paused,
+            system=self._sample_system() if self._num_beats % _BEATS_PER_SAMPLE == 0 else None,
         )

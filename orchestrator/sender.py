@@ -18,12 +18,11 @@ from itertools import takewhile
 from typing import Any
 
 import httpx
-import orjson
-from pydantic import ValidationError
 
-from orchestrator.contracts.messages import DesiredState, Heartbeat, IngestAnswer
-from orchestrator.delivery import Verdict, judge, retry_after_s, waits_s
+from orchestrator.contracts.messages import DesiredState, Heartbeat
+from orchestrator.delivery import Verdict, retry_after_s, waits_s
 from orchestrator.journal import JournalRecord, RecordKind, RecordQueue
+from orchestrator.post import post
 
 _log = logging.getLogger(__name__)
 
@@ -183,23 +182,10 @@ class Sender:
         self._obey(DesiredState.STOP)
 
     def _post(self, path: str, body: dict[str, Any]) -> tuple[Verdict, httpx.Response | None]:
-        """Post once. No answer, or one that is not the server's, means: again, later."""
-        try:
-            answer = self._http.post(
-                f"{self._run_url}/{path}", content=orjson.dumps(body), headers={"Content-Type": "application/json"}
-            )
-        except httpx.HTTPError as error:
-            _log.debug("no answer from %s: %r", self._run_url, error)
-            return Verdict.RETRY, None
-        verdict = judge(answer.status_code, _problem_type(answer))
-        if verdict is not Verdict.DELIVERED:
-            return verdict, answer
-        try:
-            self._obey(IngestAnswer.model_validate_json(answer.content).desired_state)
-        except ValidationError as error:
-            _log.warning("an answer that is not the server's: %s", error)
-            return Verdict.RETRY, answer
-        return Verdict.DELIVERED, answer
+        posted = post(self._http, f"{self._run_url}/{path}", body)
+        if posted.wish is not None:
+            self._obey(posted.wish)
+        return posted.verdict, posted.answer
 
     def _obey(self, wish: DesiredState) -> None:
         """Remember what the server wants. A wish to stop is for good."""
@@ -232,14 +218,6 @@ def _request(records: list[JournalRecord], attempt: int) -> tuple[str, dict[str,
 def _may_be_unknown(kind: RecordKind, answer: httpx.Response) -> bool:
     """Whether the server may only lack this endpoint. If the run is gone, the next heartbeat tells."""
     return answer.status_code == httpx.codes.NOT_FOUND and kind in (RecordKind.ITERATION, RecordKind.CHECKPOINT)
-
-
-def _problem_type(answer: httpx.Response) -> str:
-    try:
-        problem = orjson.loads(answer.content)
-    except orjson.JSONDecodeError:
-        return ""
-    return str(problem.get("type", "")) if isinstance(problem, dict) else ""
 
 
 def _in_short(answer: httpx.Response | None) -> str:

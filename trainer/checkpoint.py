@@ -12,6 +12,7 @@ training draws random numbers, so there is no generator to save.
 from __future__ import annotations
 
 import json
+import logging
 import threading
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass
@@ -23,6 +24,10 @@ import numpy.typing as npt
 from safetensors import safe_open
 from safetensors.numpy import save_file
 from torch import Tensor
+
+from trainer.contracts.progress import tracked
+
+_log = logging.getLogger(__name__)
 
 WEIGHT, REFERENCE = "weight", "reference"
 _STATE_FILE = "trainer.json"
@@ -70,7 +75,10 @@ def write_stage(directory: Path, stage: int, tensors: Mapping[str, Arrays]) -> N
     shape of its weight.
     """
     flat = {f"{kind}/{name}": array for kind, arrays in tensors.items() for name, array in arrays.items()}
+    num_bytes = sum(array.nbytes for array in flat.values())
+    _log.info("checkpoint: writing %d tensors of stage %d, %.1f MB", len(flat), stage, num_bytes / 1e6)
     save_file(flat, directory / f"stage-{stage}.safetensors")
+    _log.info("checkpoint: stage %d is written", stage)
 
 
 def write_position(directory: Path, position: TrainerPosition) -> None:
@@ -105,7 +113,8 @@ def read_tensors(directory: Path, kind: str, names: Collection[str]) -> dict[str
         try:
             with safe_open(path, framework="pt") as file:
                 held = {key.removeprefix(f"{kind}/") for key in file.keys() if key.startswith(f"{kind}/")}  # noqa: SIM118
-                found |= {name: file.get_tensor(f"{kind}/{name}") for name in held.intersection(names)}
+                wanted = tracked(sorted(held.intersection(names)), what=f"reading {kind}", unit="tensors")
+                found |= {name: file.get_tensor(f"{kind}/{name}") for name in wanted}
         # safetensors has an error of its own, which is not an OSError.
         except Exception as error:
             raise ValueError(f"checkpoint {directory}: {path.name} cannot be read: {error}") from error

@@ -21,6 +21,7 @@ import torch
 from torch import Tensor
 
 from trainer.architecture import Architecture
+from trainer.contracts.progress import tracked
 
 
 class Packing(Protocol):
@@ -184,7 +185,7 @@ def shard_stage(
     """A rank's parameters, from whole Hugging Face weights."""
     return {
         tensor.name: tensor.packing.shard([weights[name] for name in tensor.hf_names], tp_rank=tp_rank, tp_size=tp_size)
-        for tensor in tensors
+        for tensor in tracked(tensors, what="converting weights", unit="parameters")
     }
 
 

@@ -6,6 +6,7 @@ Both are whole tensors by Hugging Face names, the same for any parallel layout; 
 from __future__ import annotations
 
 from collections.abc import Collection
+from itertools import groupby
 from pathlib import Path
 
 import torch
@@ -15,6 +16,7 @@ from torch import Tensor
 from trainer.architecture import Architecture
 from trainer.checkpoint_files import tensor_files
 from trainer.contracts.model_spec import ModelSpec, ScratchModelSpec
+from trainer.contracts.progress import tracked
 
 # The initializer_range of GPT-2 and Qwen.
 INITIAL_STD = 0.02
@@ -33,7 +35,7 @@ def _random_weights(architecture: Architecture, seed: int) -> dict[str, Tensor]:
     """Norms are one, biases zero, everything else normal. The order of the names is fixed, hence so are the numbers."""
     generator = torch.Generator().manual_seed(seed)
     weights = {}
-    for name, shape in architecture.tensor_shapes().items():
+    for name, shape in tracked(list(architecture.tensor_shapes().items()), what="drawing weights", unit="tensors"):
         if name.endswith("norm.weight"):
             weights[name] = torch.ones(shape)
         elif name.endswith(".bias"):
@@ -46,7 +48,8 @@ def _random_weights(architecture: Architecture, seed: int) -> dict[str, Tensor]:
 def _read_tensors(directory: Path, names: Collection[str]) -> dict[str, Tensor]:
     files = tensor_files(directory)
     weights: dict[str, Tensor] = {}
-    for path in sorted({files[name] for name in names}):
+    in_order = sorted(names, key=lambda name: (files[name], name))
+    for path, of_file in groupby(tracked(in_order, what="loading weights", unit="tensors"), key=files.__getitem__):
         with safe_open(path, framework="pt") as file:
-            weights |= {name: file.get_tensor(name).float() for name in names if files[name] == path}
+            weights |= {name: file.get_tensor(name).float() for name in of_file}
     return weights

@@ -31,6 +31,7 @@ from trainer.checkpoint import (
     write_stage,
 )
 from trainer.contracts.policy_trainer import LogProbsOf
+from trainer.contracts.progress import log as progress_log
 from trainer.contracts.trainer_spec import PhaseSpec, TrainerSpec
 from trainer.conversion import shard_stage, unshard_stage
 from trainer.device import BACKENDS, DeviceType, open_device, seed_device
@@ -217,6 +218,7 @@ class MegatronRank:
     def _build(self) -> None:
         spec = self._spec
         self._architecture = Architecture.from_hf_config(load_hf_config(spec.model))
+        progress_log.info("building the model")
         self._model = build_model(self._architecture, spec.parallelism, device=self._device)
         self._parameters = parameters_of(self._model)
         self._tensors = tensors_of(self._model, self._architecture)

@@ -9,6 +9,7 @@ failure ends all actors and becomes a `TrainerError`.
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 import warnings
@@ -28,6 +29,8 @@ from trainer.checkpoint_files import check_tensors
 from trainer.contracts.loss_spec import LossSpec
 from trainer.contracts.model_spec import HuggingFaceModelSpec
 from trainer.contracts.policy_trainer import LogProbsOf, StepRecord, TrainerError, Weights
+from trainer.contracts.process_log import failures_logged, write_process_log
+from trainer.contracts.progress import log as progress_log
 from trainer.contracts.sample import TrainSample
 from trainer.contracts.schedule import DpSchedule
 from trainer.contracts.span import Activity, ActorSpans, RemoteClock, Span, Timed
@@ -36,6 +39,8 @@ from trainer.layout import RankLayout, check_layout
 from trainer.rank_failure import RankFailure, describe_failures, failure_of
 from trainer.shard import make_shards
 from trainer.step_report import merge_reports
+
+_log = logging.getLogger(__name__)
 
 # When one rank fails its peers often follow within moments, and the first to report need not be the first cause.
 GRACE_AFTER_FAILURE_S = 3.0
@@ -53,7 +58,17 @@ CLOSE_TIMEOUT_S = 10.0
 class RankActor:
     """The process of one rank. A failure comes back as data, so that the driver can compare those of several ranks."""
 
-    def __init__(self, rank: int, spec: TrainerSpec, options: Mapping[str, Any]) -> None:
+    def __init__(
+        self, rank: int, spec: TrainerSpec, options: Mapping[str, Any], log_directory: Path | None = None
+    ) -> None:
+        """log_directory: gets the log of this process; None leaves it where Ray puts it."""
+        if log_directory is not None:
+            write_process_log(log_directory, f"rank {rank}")
+        with failures_logged("starting"):
+            self._start(rank, spec, options)
+
+    def _start(self, rank: int, spec: TrainerSpec, options: Mapping[str, Any]) -> None:
+        progress_log.info("importing torch and Megatron")
         # Megatron warns of CUDA packages that a CPU does without, and of its own deprecations.
         warnings.filterwarnings("ignore", module="megatron")
         # Imported here, in the actor: the driver does without torch and Megatron.
@@ -81,7 +96,9 @@ class RankActor:
             return getattr(self._rank, method)(*args)
         except Exception as error:  # the edge of the process: whatever it was, the driver must hear of it
             step, micro_batch = self._rank.progress()
-            return failure_of(error, rank=self._number, step=step, micro_batch=micro_batch)
+            failure = failure_of(error, rank=self._number, step=step, micro_batch=micro_batch)
+            _log.exception("%s", failure.place)
+            return failure
 
 
 class RayPolicyTrainer:
@@ -100,6 +117,7 @@ class RayPolicyTrainer:
         threads_per_rank: int = 1,
         cpus_per_rank: float = 0.0,
         collective_timeout_s: float = 60.0,
+        log_directory: Path | None = None,
     ) -> None:
         """Start the ranks and build the model.
 
@@ -108,6 +126,7 @@ class RayPolicyTrainer:
         cpus_per_rank: what Ray shall reserve for each rank.
         collective_timeout_s: how long ranks wait for each other before they give up; longer than the longest step's
             difference between two ranks.
+        log_directory: where each rank writes its log; it must be the same for all of them.
         """
         self._hf_config = load_hf_config(spec.model)
         architecture = Architecture.from_hf_config(self._hf_config)
@@ -127,8 +146,9 @@ class RayPolicyTrainer:
             num_cpus=cpus_per_rank, num_gpus=1 if device_type == "cuda" else 0, max_restarts=0
         )
         self._clocks = [RemoteClock() for _ in self._ranks]
+        self._busy: set[int] = set()
         self._spans: defaultdict[int, deque[Span]] = defaultdict(lambda: deque(maxlen=_MAX_SPANS))
-        self._actors = [actor_class.remote(rank, spec, options) for rank in self._ranks]
+        self._actors = [actor_class.remote(rank, spec, options, log_directory) for rank in self._ranks]
         self._rendezvous()
 
     def hf_config(self) -> Mapping[str, Any]:
@@ -191,6 +211,10 @@ class RayPolicyTrainer:
     def load(self, directory: str) -> None:
         self._call_all("load", directory)
 
+    def busy(self) -> list[str]:
+        """The ranks that a call waits for. Any thread may ask."""
+        return [f"rank {rank}" for rank in sorted(self._busy)]
+
     def take_spans(self) -> ActorSpans:
         spans = {f"rank {rank}": list(of_rank) for rank, of_rank in sorted(self._spans.items())}
         self._spans.clear()
@@ -238,7 +262,8 @@ class RayPolicyTrainer:
             raise TrainerError("the trainer is closed")
         sent_s = time.perf_counter()
         refs = {self._actors[rank].call.remote(*call): rank for rank, call in calls.items()}
-        results, failures = _collect(refs)
+        self._busy = set(calls)
+        results, failures = _collect(refs, self._busy)
         if failures:
             self.close()
             raise TrainerError(describe_failures(failures))
@@ -268,8 +293,11 @@ def _spans_of(method: str, timed: Timed) -> Sequence[Span]:
     return [] if activity is None else [Span(activity=activity, start_s=timed.began_s, end_s=timed.ended_s)]
 
 
-def _collect(refs: Mapping[Any, int]) -> tuple[dict[int, _Answer], list[RankFailure]]:
-    """Wait for all ranks; after the first failure only a moment longer, since its peers may wait for it in vain."""
+def _collect(refs: Mapping[Any, int], busy: set[int]) -> tuple[dict[int, _Answer], list[RankFailure]]:
+    """Wait for all ranks; after the first failure only a moment longer, since its peers may wait for it in vain.
+
+    busy: the ranks that have not answered; each leaves when it does.
+    """
     results: dict[int, _Answer] = {}
     failures: list[RankFailure] = []
     pending, give_up_at = list(refs), None
@@ -279,6 +307,7 @@ def _collect(refs: Mapping[Any, int]) -> tuple[dict[int, _Answer], list[RankFail
         if not done:
             break
         received_s = time.perf_counter()
+        busy.discard(refs[done[0]])
         outcome = _outcome(done[0], refs[done[0]])
         if isinstance(outcome, RankFailure):
             failures.append(outcome)

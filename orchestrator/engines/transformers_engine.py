@@ -11,6 +11,7 @@ import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ import ray
 
 from orchestrator.contracts.rollout import Completion, Sampling
 from trainer.contracts.policy_trainer import Weights
+from trainer.contracts.process_log import failures_logged, write_process_log
+from trainer.contracts.progress import log as progress_log
 from trainer.contracts.span import Activity, ActorSpans, RemoteClock, Span, Timed
 
 _CLOSE_TIMEOUT_S = 10.0
@@ -34,11 +37,22 @@ class EngineError(Exception):
 class Replica:
     """The process of one replica."""
 
-    def __init__(self, hf_config: Mapping[str, Any], options: Mapping[str, Any]) -> None:
+    def __init__(
+        self, number: int, hf_config: Mapping[str, Any], options: Mapping[str, Any], log_directory: Path | None
+    ) -> None:
+        if log_directory is not None:
+            write_process_log(log_directory, f"engine {number}")
+        with failures_logged("starting"):
+            self._start(hf_config, options)
+
+    def _start(self, hf_config: Mapping[str, Any], options: Mapping[str, Any]) -> None:
+        progress_log.info("importing torch and transformers")
         # Imported here, in the actor: the driver does without torch.
         from orchestrator.engines.generator import Generator
 
+        progress_log.info("building the model")
         self._generator = Generator(hf_config, **options)
+        progress_log.info("ready")
 
     def ready(self) -> None:
         """Answers when the replica has been built."""
@@ -64,11 +78,13 @@ class TransformersEngine:
         eos_id: int,
         pad_id: int,
         threads_per_replica: int = 1,
+        log_directory: Path | None = None,
     ) -> None:
         """Start the replicas; each waits for its first weights.
 
         hf_config: the model's config.json.
         threads_per_replica: several busy processes with several threads each slow each other down to a crawl.
+        log_directory: where each replica writes its log; None leaves it where Ray puts it.
         """
         options = {"eos_id": eos_id, "pad_id": pad_id, "num_threads": threads_per_replica}
         # No CPU is reserved: in sync mode a replica works only while the trainer's ranks wait, on the same cores.
@@ -77,8 +93,11 @@ class TransformersEngine:
             max_restarts=0,
             runtime_env={"env_vars": {"OMP_NUM_THREADS": str(threads_per_replica)}},
         )
-        self._actors = [actor_class.remote(dict(hf_config), options) for _ in range(replicas)]
+        self._actors = [actor_class.remote(k, dict(hf_config), options, log_directory) for k in range(replicas)]
         self._clocks = [RemoteClock() for _ in self._actors]
+        self._busy: set[int] = set()
+        self.generated_tokens_per_s: float | None = None
+        """Of all replicas over the last generation; None before it."""
         self._spans: defaultdict[int, deque[Span]] = defaultdict(lambda: deque(maxlen=_MAX_SPANS))
 
     def generate(self, prompts: Sequence[Sequence[int]], sampling: Sampling) -> Sequence[Completion]:
@@ -98,6 +117,8 @@ class TransformersEngine:
         completions: dict[int, Completion] = {}
         for k, results in self._wait_for(calls, sent_s).items():
             completions.update(zip(shares[k], results, strict=True))
+        num_tokens = sum(len(completion.token_ids) for completion in completions.values())
+        self.generated_tokens_per_s = num_tokens / (time.perf_counter() - sent_s)
         return [completions[i] for i in range(len(prompts))]
 
     def push_weights(self, weights: Weights, policy_version: int) -> None:
@@ -110,6 +131,10 @@ class TransformersEngine:
         sent_s = time.perf_counter()
         calls = {actor.set_weights.remote(in_store, policy_version): k for k, actor in enumerate(self._actors)}
         self._wait_for(calls, sent_s)
+
+    def busy(self) -> list[str]:
+        """The replicas that a call waits for. Any thread may ask."""
+        return [f"engine {k}" for k in sorted(self._busy)]
 
     def take_spans(self) -> ActorSpans:
         spans = {f"engine {k}": list(of_replica) for k, of_replica in sorted(self._spans.items())}
@@ -130,10 +155,12 @@ class TransformersEngine:
     def _wait_for(self, calls: Mapping[Any, int], sent_s: float) -> dict[int, Any]:
         """What each replica answers, by its number."""
         values: dict[int, Any] = {}
+        self._busy = set(calls.values())
         pending = list(calls)
         while pending:
             (done, *_), pending = ray.wait(pending, num_returns=1)
             received_s, k, timed = time.perf_counter(), calls[done], _get(done)
+            self._busy.discard(k)
             self._clocks[k].observe(timed, sent_s=sent_s, received_s=received_s)
             self._spans[k].extend(map(self._clocks[k].here, timed.spans))
             values[k] = timed.value
@@ -153,7 +180,8 @@ def share_out(prompts: Sequence[Sequence[int]], replicas: int) -> list[list[int]
 def _timed(activity: Activity, work: Callable[..., Any], *arguments: Any) -> Timed:
     """Do it, in the replica's process."""
     began_s = time.perf_counter()
-    value = work(*arguments)
+    with failures_logged(activity):
+        value = work(*arguments)
     ended_s = time.perf_counter()
     span = Span(activity=activity, start_s=began_s, end_s=ended_s)
     return Timed(value=value, began_s=began_s, ended_s=ended_s, spans=(span,))

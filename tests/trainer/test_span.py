@@ -18,8 +18,6 @@ def test_a_span_is_wrong_by_no_more_than_the_quickest_call_travels(offset_s, cal
         began, ended, received = now + there_s, now + there_s + work_s, now + there_s + work_s + back_s
         timed = Timed(value=None, began_s=began - offset_s, ended_s=ended - offset_s)
         clock.observe(timed, sent_s=now, received_s=received)
-            Timed(value=None, began_s=began - offset_s, ended_s=ended - offset_s), sent_s=now, received_s=received
-        )
         now = received
     told = clock.here(Span(activity=Activity.GENERATE, start_s=1.0 - offset_s, end_s=2.0 - offset_s))
     quickest = min(there_s + back_s for there_s, _, back_s in calls)

@@ -12,5 +12,20 @@ It needs neither torch nor ray, and no other part of the server than the plain d
 
 from server.client.client import SwellClient
 from server.client.problem import InvalidError, NoServerError, NotFoundError, SwellError
+from server.client.recording.external import deliver_journal
+from server.client.recording.plain_schedule import plain_schedule
+from server.client.recording.recorder import Recorder
+from trainer.contracts.metric import Metric, Reduction
 
-__all__ = ["InvalidError", "NoServerError", "NotFoundError", "SwellClient", "SwellError"]
+__all__ = [
+    "InvalidError",
+    "Metric",
+    "NoServerError",
+    "NotFoundError",
+    "Recorder",
+    "Reduction",
+    "SwellClient",
+    "SwellError",
+    "deliver_journal",
+    "plain_schedule",
+]

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Literal, Self
+from typing import Any, Literal, Self
 from uuid import uuid4
 
 import httpx
@@ -19,18 +19,17 @@ from server.auth.schemas import LoginLink, NewToken, TokenList
 from server.client import watch
 from server.client.connection import Connection
 from server.client.location import access_token, read_settings, server_url
-from server.client.problem import NotFoundError, local_problem
-from server.events.schemas import RunEventOut, RunEventPage
-from server.history.schemas import Aggregation, MetricCatalogue, MetricHistory, XAxis
+from server.client.recording.external import RecorderOptions, create_attempt, make_recorder, next_attempt
+from server.client.recording.recorder import MAX_QUEUED_STEPS, Recorder
+from server.client.run_records import RunRecords, given
 from server.runs.schemas import DeletedRun, Run, RunPage
-from server.steps.schemas import StepPage, StepRow, StepScheduleOut
 
 _ID = re.compile(r"run_[0-9A-Z]{26}")
 _STEPS_PER_PAGE = 1000
 _EVENTS_PER_PAGE = 1000
 
 
-class SwellClient:
+class SwellClient(RunRecords):
     """One server, asked with one token. Safe from any thread; not to be used after a fork."""
 
     def __init__(
@@ -49,11 +48,13 @@ class SwellClient:
         Raises:
             NoServerError: there is no token to be found.
         """
-        self._connection = Connection(
-            url=url or server_url(read_settings()),
-            token=token or access_token(read_settings()),
-            max_retries=max_retries,
-            transport=transport,
+        super().__init__(
+            Connection(
+                url=url or server_url(read_settings()),
+                token=token or access_token(read_settings()),
+                max_retries=max_retries,
+                transport=transport,
+            )
         )
 
     def __enter__(self) -> Self:
@@ -96,19 +97,12 @@ class SwellClient:
         limit: int = 50,
     ) -> RunPage:
         """Runs, newest first. tags: `tag=value`, or `tag`. cursor: the `next_cursor` of the page before."""
-        optional = (("text", text), ("cursor", cursor))
         params = [
-            ("limit", str(limit)),
-            ("archived", str(archived).lower()),
+            *given(limit=limit, archived=archived, text=text or None, cursor=cursor),
             *(("state", state) for state in states),
             *(("tag", tag) for tag in tags),
-            *((name, value) for name, value in optional if value),
         ]
         return self._connection.ask(RunPage, "GET", "/runs", params=params)
-
-    def show(self, run: str) -> Run:
-        """One run."""
-        return self._connection.ask(Run, "GET", self._path(run))
 
     def watch(self, run: str) -> Iterator[Run]:
         """The run now and after each change, up to its end. A server that restarts is waited for."""
@@ -152,94 +146,47 @@ class SwellClient:
         """Delete a run that has ended, with all its records; returns its id."""
         return self._connection.ask(DeletedRun, "DELETE", self._path(run)).id
 
-    # What a run has recorded
+    # Runs of other training loops
 
-    def metric_names(self, run: str) -> MetricCatalogue:
-        """The metrics that a run has, with their last values."""
-        return self._connection.ask(MetricCatalogue, "GET", f"{self._path(run)}/metrics")
-
-    def metrics(
+    def start_external(
         self,
-        run: str,
-        *names: str,
-        x: XAxis | str = XAxis.STEP,
-        first: float | None = None,
-        end: float | None = None,
-        max_points: int = 1000,
-        agg: Aggregation | str = Aggregation.MINMAX,
-        superseded: bool = False,
-    ) -> MetricHistory:
-        """Metrics in columns: `.series[k].x`, `.value`, `.weight`. What is missing is told in `.errors`.
-
-        first, end: range on the x axis, the end not included. max_points: with more points they come as buckets;
-        `agg="none"` gives every point. superseded: also steps that a later attempt trained again.
-        """
-        optional = (("from", first), ("to", end))
-        params = [
-            ("run", self._id_of(run)),
-            *(("name", name) for name in names),
-            ("x", str(x)),
-            ("max_points", str(max_points)),
-            ("agg", str(agg)),
-            ("superseded", str(superseded).lower()),
-            *((name, repr(float(value))) for name, value in optional if value is not None),
-        ]
-        return self._connection.ask(MetricHistory, "GET", "/metrics/query", params=params)
-
-    def steps(self, run: str, *, first: int = 0) -> Iterator[StepRow]:
-        """All steps from `first` on, in ascending order, each from the newest attempt that trained it."""
-        path, position = f"{self._path(run)}/steps", first
-        while True:
-            params = [("from", str(position)), ("limit", str(_STEPS_PER_PAGE))]
-            page = self._connection.ask(StepPage, "GET", path, params=params)
-            yield from page.items
-            if page.next_from is None:
-                return
-            position = page.next_from
-
-    def step(self, run: str, step: int) -> StepRow:
-        """One step with its counts and metrics."""
-        return self._connection.ask(StepRow, "GET", f"{self._path(run)}/steps/{step:d}")
-
-    def schedule(self, run: str, step: int) -> StepScheduleOut:
-        """Which sample of a step ran on which rank in which micro-batch."""
-        return self._connection.ask(StepScheduleOut, "GET", f"{self._path(run)}/steps/{step:d}/schedule")
-
-    def events(self, run: str, *, after: int = 0) -> Iterator[RunEventOut]:
-        """What happened to a run, oldest first. after: the id of the last event that is known."""
-        path, position = f"{self._path(run)}/events", after
-        while True:
-            params = [("after", str(position)), ("limit", str(_EVENTS_PER_PAGE))]
-            page = self._connection.ask(RunEventPage, "GET", path, params=params)
-            yield from page.items
-            if page.next_after is None:
-                return
-            position = page.next_after
-
-    def export(
-        self,
-        run: str,
-        target: Path | BinaryIO,
         *,
-        format: str | None = None,  # noqa: A002
-        superseded: bool = True,
-    ) -> int:
-        """Write every step with its counts, metrics and weights to a file; returns its size in bytes.
+        name: str,
+        config: Mapping[str, Any] | None = None,
+        tags: Mapping[str, str] | None = None,
+        total_steps: int | None = None,
+        journal: Path | None = None,
+        max_queued_steps: int = MAX_QUEUED_STEPS,
+    ) -> Recorder:
+        """Begin to record a training loop that Swell does not run. See `Recorder`.
 
-        format: csv, jsonl or parquet; None: as the file's name ends. A file that cannot be finished is not left behind.
+        config: shown beside the run; what JSON has no word for becomes text. total_steps: None: not known. journal: a
+        directory of this run's own, where records wait for the server even when the process is gone: within two
+        seconds they are on disk, and `deliver_journal` sends them later. Without it they wait in memory.
+        max_queued_steps: more steps than that do not wait in memory; they are dropped and counted.
+
+        Raises:
+            SwellError: the run could not be made. From then on nothing is raised any more.
         """
-        if isinstance(target, Path):
-            partial = target.with_name(f"{target.name}.partial")
-            try:
-                with partial.open("wb") as file:
-                    size = self.export(run, file, format=format or target.suffix[1:], superseded=superseded)
-                partial.replace(target)
-            finally:
-                partial.unlink(missing_ok=True)
-            return size
-        params = [("format", format or "csv"), ("superseded", str(superseded).lower())]
-        with self._connection.stream(f"{self._path(run)}/export", params=params) as pieces:
-            return sum(target.write(piece) for piece in pieces)
+        options = RecorderOptions(journal=journal, total_steps=total_steps, max_queued_steps=max_queued_steps)
+        attempt = create_attempt(self._connection, name=name, config=config or {}, tags=tags or {})
+        return make_recorder(attempt, options)
+
+    def resume_external(
+        self,
+        run: str,
+        *,
+        total_steps: int | None = None,
+        journal: Path | None = None,
+        max_queued_steps: int = MAX_QUEUED_STEPS,
+    ) -> Recorder:
+        """Go on with an external run after its process died, as its next attempt.
+
+        Steps that are logged again replace those of before, which stay as superseded. The rest is as in
+        `start_external`.
+        """
+        options = RecorderOptions(journal=journal, total_steps=total_steps, max_queued_steps=max_queued_steps)
+        return make_recorder(next_attempt(self._connection, self._id_of(run)), options)
 
     # Access
 
@@ -261,16 +208,3 @@ class SwellClient:
 
     def _tell(self, run: str, what: str, body: Mapping[str, Any] | None = None) -> Run:
         return self._connection.ask(Run, "POST", f"{self._path(run)}/{what}", json=body)
-
-    def _path(self, run: str) -> str:
-        return f"/runs/{self._id_of(run)}"
-
-    def _id_of(self, run: str) -> str:
-        # A name is anything, slashes included, so it cannot stand in a path.
-        if _ID.fullmatch(run):
-            return run
-        params = [("name", run), ("limit", "1"), ("archived", "true")]
-        found = self._connection.ask(RunPage, "GET", "/runs", params=params)
-        if not found.items:
-            raise NotFoundError(local_problem("not-found", "Not found", f"There is no run named {run!r}."))
-        return found.items[0].id

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 import httpx
 from pydantic import TypeAdapter, ValidationError
 
-from server.client.attempt import is_loopback
 from server.client.problem import NoServerError, SwellError, error_of, local_problem
+from server.client.recording.attempt import is_loopback
 from server.client.retrying import send_with_retries
 
 Answer = TypeVar("Answer")

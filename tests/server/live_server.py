@@ -94,10 +94,15 @@ class LiveServer:
 
 @contextmanager
 def running_server(
-    home: Path, *, database_url: str | None = None, make_supervisor: MakeSupervisor | None = None, **changes: Any
+    home: Path,
+    *,
+    port: int = 0,
+    database_url: str | None = None,
+    make_supervisor: MakeSupervisor | None = None,
+    **changes: Any,
 ) -> Iterator[LiveServer]:
-    """Start a server on a free port and end it."""
-    listener = socket.create_server(("127.0.0.1", 0))
+    """Start a server and end it. port: 0: a free one."""
+    listener = socket.create_server(("127.0.0.1", port))
     settings = Settings(home=home, port=listener.getsockname()[1], database_url=database_url, **changes)
     app = create_app(settings, make_supervisor)
     server = build_server(settings, app)

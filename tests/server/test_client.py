@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
-from orchestrator.contracts.run_state import RunState
+from orchestrator.contracts.run_state import RunState, RunTrigger
 from server.client import InvalidError, NoServerError, NotFoundError, SwellClient, SwellError
 from server.runs.schemas import Run
 from tests.server.factories import metric, spec_json, step_message
 from tests.server.live_server import LaunchedRun, LiveServer
+from tests.server.record_factories import checkpoint_message, iteration_message, log_line, post
 from tests.server.test_client_watch import a_run
 
 Answering = Callable[[httpx.Request], httpx.Response]
@@ -84,6 +87,48 @@ def test_what_a_run_recorded_comes_typed(client: SwellClient, recorded: Launched
     size = client.export("recorded", tmp_path / "run.csv")
     content = (tmp_path / "run.csv").read_bytes()
     assert (len(content), len(content.splitlines())) == (size, 4)
+
+
+def test_rollouts_books_and_checkpoints_come_typed(
+    client: SwellClient, sqlite_server: LiveServer, recorded: LaunchedRun
+) -> None:
+    messages = [iteration_message(0), iteration_message(1)]
+    assert post(sqlite_server, recorded, "rollouts", *messages).status_code == 200
+    assert post(sqlite_server, recorded, "checkpoints", checkpoint_message(2)).status_code == 200
+    assert [books.iteration for books in client.iterations("recorded", first=1)] == [1]
+    groups = list(client.rollouts("recorded"))
+    assert {group.iteration for group in groups} == {0, 1}
+    rollout_id = groups[0].rollouts[0].rollout_id
+    assert client.rollout("recorded", rollout_id).rollout_id == rollout_id
+    assert not list(client.rollouts("recorded", text="no such text"))
+    assert client.ledger("recorded").total is not None
+    assert [checkpoint.step for checkpoint in client.checkpoints("recorded")] == [2]
+
+
+def test_logs_come_from_the_end_and_are_followed_until_the_run_ends(
+    client: SwellClient, sqlite_server: LiveServer, recorded: LaunchedRun
+) -> None:
+    def write(first: int, count: int, **changes: Any) -> None:
+        lines = [log_line(i, f"line {i}", **changes) for i in range(first, first + count)]
+        assert post(sqlite_server, recorded, "logs", *lines).status_code == 200
+
+    write(0, 10)
+    write(0, 3, source="rank 0", level="warning")
+    assert [line.number for line in client.logs("recorded", source="driver", tail=3)] == [7, 8, 9]
+    assert [line.source for line in client.logs("recorded", level="warning")] == ["rank 0"] * 3
+    assert [line.number for line in client.logs("recorded", text="LINE 1")] == [1, 1]
+    assert len(client.logs("recorded", tail=0)) == 0
+
+    def end() -> None:
+        write(10, 2)
+        for trigger in (RunTrigger.REPORT, RunTrigger.SUCCEED):
+            sqlite_server.services.runs.apply(recorded.id, trigger)
+
+    timer = threading.Timer(0.3, end)
+    timer.start()
+    followed = [line.number for line in client.follow_logs("recorded", source="driver", tail=2)]
+    timer.join()
+    assert followed == [8, 9, 10, 11]
 
 
 def test_an_export_that_fails_leaves_no_file_behind(client: SwellClient, recorded: LaunchedRun, tmp_path: Path) -> None:

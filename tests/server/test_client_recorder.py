@@ -16,8 +16,8 @@ import pytest
 import torch
 
 from orchestrator.journal import Journal
-from server.client.attempt import RecordedAttempt
-from server.client.recorder import Recorder
+from server.client.recording.attempt import RecordedAttempt
+from server.client.recording.recorder import Recorder
 from tests.orchestrator.ingest_server import Answer, IngestServer, Request, problem, until, wish
 from trainer.contracts.metric import Metric, Reduction
 

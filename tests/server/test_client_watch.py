@@ -50,6 +50,7 @@ def a_run(state: RunState, num_steps: int = 0) -> Run:
             "priority": 0,
             "archived_at": None,
             "spec": spec_json(),
+            "config": None,
             "version": 1,
         }
     )

@@ -26,9 +26,9 @@ import httpx
 from orchestrator.contracts.messages import Heartbeat, MetricMessage, ScheduleMessage, StateReport
 from orchestrator.journal import Journal, RecordKind
 from orchestrator.sender import Sender
-from server.client.attempt import RecordedAttempt
-from server.client.backlog import Backlog, MemoryJournal
-from server.client.logged_step import LoggedStep, MetricValue, StepFields, copied_metrics
+from server.client.recording.attempt import RecordedAttempt
+from server.client.recording.backlog import Backlog, MemoryJournal
+from server.client.recording.logged_step import LoggedStep, MetricValue, StepFields, copied_metrics
 
 _log = logging.getLogger(__name__)
 
@@ -173,6 +173,25 @@ class Recorder:
     def activity(self, text: str) -> None:
         """What the run is at, for the dashboard, e.g. `evaluating`."""
         self._activity = str(text)[:_MAX_ACTIVITY_CHARS]
+
+    def flush(self, *, timeout_s: float = _FINISH_TIMEOUT_S) -> bool:
+        """Wait until the server has every step so far, at most `timeout_s`; returns whether it has. Never raises."""
+        if not self._is_ours or self._finished:
+            return False
+        try:
+            self._wait_until_delivered(time.monotonic() + timeout_s)
+            return self._backlog.is_delivered
+        except Exception:
+            _log.warning("it is not known what has been delivered of %s", self.run_id, exc_info=True)
+            return False
+
+    def close(self) -> None:
+        """End without a word on how the run ended, and without waiting. What a journal holds stays there."""
+        if not self._is_ours or self._finished:
+            return
+        self._finished = True
+        atexit.unregister(self._leave)
+        self._end()
 
     def finish(
         self, outcome: Outcome | None = None, *, reason: str | None = None, timeout_s: float = _FINISH_TIMEOUT_S

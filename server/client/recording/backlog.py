@@ -18,7 +18,7 @@ import orjson
 
 from orchestrator.contracts.messages import EventMessage
 from orchestrator.journal import Journal, JournalRecord, RecordKind
-from server.client.logged_step import LoggedStep
+from server.client.recording.logged_step import LoggedStep
 from trainer.contracts.text_model import TextModel
 
 _log = logging.getLogger(__name__)

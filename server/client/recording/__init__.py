@@ -1,0 +1,1 @@
+"""Recording the steps of training loops that Swell does not run."""

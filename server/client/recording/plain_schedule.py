@@ -1,0 +1,88 @@
+"""The schedule of a training loop that has cut its batch itself: what is needed for it to be shown and proved. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from orchestrator.contracts.messages import SampleColumns, ScheduleMessage
+from orchestrator.contracts.schedule_spec import Balance
+from trainer.contracts.certificate import Certificate, LossAggregation
+
+Ranks = Sequence[Sequence[Sequence[int]]]
+"""[dp_rank][micro-batch] → indices of samples."""
+
+
+def plain_schedule(
+    micro_batches: Ranks,
+    *,
+    num_tokens: Sequence[int],
+    step: int,
+    num_loss_tokens: Sequence[int] | None = None,
+    weights: Sequence[Fraction] | None = None,
+    loss_aggregation: LossAggregation = LossAggregation.SAMPLE_MEAN,
+    measured_s: Sequence[Sequence[float]] | None = None,
+    rewards: Sequence[float | None] | None = None,
+    advantages: Sequence[float | None] | None = None,
+    rollout_ids: Sequence[str] | None = None,
+    group_ids: Sequence[str] | None = None,
+    token_cap: int | None = None,
+    policy_version: int | None = None,
+) -> ScheduleMessage:
+    """Which sample ran on which data-parallel rank in which micro-batch; sample i has `num_tokens[i]` tokens.
+
+    micro_batches: all ranks have equally many; an empty one is a dummy. num_loss_tokens: None: all of its tokens.
+    weights: the exact share of the step's loss that each sample has; None: the same for all. measured_s: seconds of
+    each micro-batch, shaped as micro_batches; None: not measured. rollout_ids, group_ids: None: each sample is a
+    rollout and a prompt of its own. policy_version: None: the step's number. Cost is taken to be the number of tokens.
+
+        >>> plain_schedule([[[0], [2]], [[1], []]], num_tokens=[5, 9, 4], step=0).samples.weight
+        ('1/3', '1/3', '1/3')
+
+    Raises:
+        ValueError: the lengths do not fit each other, or there is a sample twice, or none.
+    """
+    size = len(num_tokens)
+    _check(micro_batches, size)
+    ids = tuple(f"{step}.{i}" for i in range(size))
+    shares = tuple(weights) if weights is not None else (Fraction(1, size),) * size
+    certificate = Certificate(loss_aggregation=loss_aggregation, sample_ids=ids, weights=shares)
+    costs = tuple(
+        tuple(float(sum(num_tokens[i] for i in micro_batch)) for micro_batch in rank) for rank in micro_batches
+    )
+    longest = max(len(micro_batch) for rank in micro_batches for micro_batch in rank)
+    return ScheduleMessage(
+        token_cap=token_cap,
+        micro_batch_size=None if token_cap else longest,
+        balance=Balance.NONE,
+        skips_dummies=True,
+        samples=SampleColumns(
+            sample_id=ids,
+            rollout_id=ids if rollout_ids is None else tuple(rollout_ids),
+            group_id=ids if group_ids is None else tuple(group_ids),
+            num_tokens=tuple(num_tokens),
+            num_loss_tokens=tuple(num_tokens if num_loss_tokens is None else num_loss_tokens),
+            weight=tuple(map(str, shares)),
+            reward=(None,) * size if rewards is None else tuple(rewards),
+            advantage=(None,) * size if advantages is None else tuple(advantages),
+            policy_version=(step if policy_version is None else policy_version,) * size,
+        ),
+        micro_batches=tuple(tuple(tuple(micro_batch) for micro_batch in rank) for rank in micro_batches),
+        predicted_cost=costs,
+        # All zero: not measured, and so not drawn.
+        measured_s=tuple(map(tuple, measured_s)) if measured_s is not None else tuple((0.0,) * len(r) for r in costs),
+        sample_cost=tuple(map(float, num_tokens)),
+        loss_aggregation=loss_aggregation,
+        certificate_sha256=certificate.sha256,
+    )
+
+
+def _check(micro_batches: Ranks, size: int) -> None:
+    placed = sorted(i for rank in micro_batches for micro_batch in rank for i in micro_batch)
+    if placed != list(range(size)) or not size:
+        raise ValueError(
+            f"micro_batches place {len(placed)} samples; they must place each of the {size} in num_tokens once"
+        )
+    counts = {len(rank) for rank in micro_batches}
+    if len(counts) > 1:
+        raise ValueError(f"ranks have {sorted(counts)} micro-batches; give all as many, with empty ones as dummies")

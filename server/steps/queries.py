@@ -6,10 +6,10 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, func, select
+from sqlalchemy import Connection, Row, select
 
 from orchestrator.contracts.messages import BatchDecision, MetricMessage, ScheduleMessage
-from server.database.tables import metric_names, points, schedules, steps
+from server.database.tables import metric_names, points, runs, schedules, steps
 from server.errors import NotFoundError
 from server.steps.columns import REPORT_COLUMNS
 from server.steps.lineage import Segment, current_view, in_segments, run_segments
@@ -42,9 +42,8 @@ def newest(connection: Connection, run_key: int, *, limit: int) -> list[StepRow]
 
 
 def count(connection: Connection, run_key: int) -> int:
-    """Steps of the current view."""
-    view = in_segments(run_key, current_view(run_segments(connection, run_key)))
-    return connection.scalar(select(func.count()).select_from(steps).where(view)) or 0
+    """Steps of the current view, as ingest keeps their number: to count millions takes longer than to read a page."""
+    return connection.scalar(select(runs.c.num_steps).where(runs.c.key == run_key)) or 0
 
 
 def step(connection: Connection, run_key: int, number: int, attempt: int | None) -> StepRow:

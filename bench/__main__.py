@@ -5,9 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 
-from bench import schedule, train
+from bench import schedule, server, train
 
-PARTS: Mapping[str, Callable[[], None]] = {"schedule": schedule.main, "train": train.main}
+PARTS: Mapping[str, Callable[[], None]] = {
+    "schedule": schedule.main,
+    "train": train.main,
+    "server": server.main,
+}
 
 
 def main(names: list[str]) -> None:

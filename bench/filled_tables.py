@@ -20,13 +20,15 @@ def fill_long_run(database: Database, run_id: str, *, num_steps: int, spikes: Se
     """Continue a run, which has step 0 and the metric, up to that many steps: 1.0 everywhere but at the spikes."""
     with database.write_engine.begin() as connection:
         key = connection.scalar(sa.select(runs.c.key).where(runs.c.id == run_id))
-        metric_id = connection.scalar(sa.select(metric_names.c.id).where(metric_names.c.name == NAME))
+        mine = (metric_names.c.run_key == key, metric_names.c.name == NAME)
+        metric_id = connection.scalar(sa.select(metric_names.c.id).where(*mine))
         for begin in range(1, num_steps, _STEPS_AT_ONCE):
             end = min(begin + _STEPS_AT_ONCE, num_steps)
             _repeat_step(connection, key, begin, end)
             _add_points(connection, metric_id, begin, end)
         at_spike = (points.c.metric_id == metric_id, points.c.step.in_(list(spikes)))
         connection.execute(sa.update(points).where(*at_spike).values(value=SPIKE))
+        connection.execute(sa.update(runs).where(runs.c.key == key).values(num_steps=num_steps))
     _roll_up(database, key)
 
 

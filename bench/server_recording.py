@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from tests.drills.server_process import ServerProcess, server_with_runs
@@ -43,7 +44,7 @@ def record(home: Path) -> Recorded:
         bulk, [one, *eight] = runs[:BULK_WRITERS], runs[BULK_WRITERS:]
         _bulk(server, one, bodies, 1)  # the first request of a process compiles its statements
         cpu_s, began = _cpu_s(server), time.perf_counter()
-        _at_once([lambda run=run: _bulk(server, run, bodies, BULK_STEPS) for run in bulk])
+        _at_once([partial(_bulk, server, run, bodies, BULK_STEPS) for run in bulk])
         bulk_s, cpu_s = time.perf_counter() - began, _cpu_s(server) - cpu_s
         num_points = BULK_WRITERS * BULK_STEPS * NUM_METRICS
         return Recorded(
@@ -75,7 +76,7 @@ def _acknowledged(
             seconds.append(time.perf_counter() - began)
         connection.close()
 
-    _at_once([lambda run=run: write(run) for run in runs])
+    _at_once([partial(write, run) for run in runs])
     return seconds
 
 

@@ -14,7 +14,10 @@ import tempfile
 import threading
 import time
 import urllib.request
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import psutil
 from mlflow.entities import Metric
@@ -44,7 +47,7 @@ def main() -> None:
     sys.stdout.write(json.dumps(told) + "\n")
 
 
-def recording(settings: dict) -> dict:
+def recording(settings: dict[str, Any]) -> dict[str, Any]:
     client, steps, metrics = MlflowClient(), settings["bulk_steps"], settings["metrics"]
 
     def bulk(run: str) -> None:
@@ -57,7 +60,7 @@ def recording(settings: dict) -> dict:
 
     runs = new_runs(client, settings["bulk_writers"])
     began = time.perf_counter()
-    at_once([lambda run=run: bulk(run) for run in runs])
+    at_once([partial(bulk, run) for run in runs])
     bulk_s = time.perf_counter() - began
     return {
         "bulk_points_per_s": steps * metrics * len(runs) / bulk_s,
@@ -75,11 +78,11 @@ def acknowledged(client: MlflowClient, writers: int, count: int, metrics: int) -
             client.log_batch(run, metrics=[Metric(f"m{i}", step * 0.5, 0, step) for i in range(metrics)])
             seconds.append(time.perf_counter() - began)
 
-    at_once([lambda run=run: write(run) for run in new_runs(client, writers)])
+    at_once([partial(write, run) for run in new_runs(client, writers)])
     return seconds
 
 
-def reading(settings: dict, url: str) -> dict:
+def reading(settings: dict[str, Any], url: str) -> dict[str, Any]:
     client, steps, spikes = MlflowClient(), settings["steps"], set(settings["spikes"])
     [run] = new_runs(client, 1)
     for begin in range(0, steps, POINTS_PER_CALL):
@@ -100,7 +103,7 @@ def new_runs(client: MlflowClient, count: int) -> list[str]:
     return [client.create_run("0").info.run_id for _ in range(count)]
 
 
-def at_once(calls: list) -> None:
+def at_once(calls: list[Callable[[], None]]) -> None:
     threads = [threading.Thread(target=call) for call in calls]
     for thread in threads:
         thread.start()

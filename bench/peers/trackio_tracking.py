@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from typing import Any
 
 import psutil
 
@@ -28,11 +29,12 @@ def main() -> None:
     sys.stdout.write(json.dumps(told) + "\n")
 
 
-def recording(settings: dict) -> dict:
+def recording(settings: dict[str, Any]) -> dict[str, Any]:
     import trackio
 
     command = [sys.executable, "-u", "-c", SERVE]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert server.stdout is not None
     try:
         url = next(found[0] for line in server.stdout if (found := re.search(r"http\S*write_token=[\w-]+", line)))
         metrics, steps = settings["metrics"], settings["bulk_steps"] * settings["bulk_writers"]
@@ -49,7 +51,7 @@ def recording(settings: dict) -> dict:
     return {"bulk_points_per_s": steps * metrics / bulk_s, "memory_bytes": memory_bytes}
 
 
-def reading(settings: dict) -> dict:
+def reading(settings: dict[str, Any]) -> dict[str, Any]:
     from trackio.sqlite_storage import SQLiteStorage
 
     steps, spikes = settings["steps"], set(settings["spikes"])

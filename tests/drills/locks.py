@@ -11,8 +11,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from multiprocessing import get_context
 from pathlib import Path
 
 import httpx
@@ -23,6 +25,7 @@ from tests.drills.step_bodies import JSON, StepBodies
 from tests.server.live_server import LaunchedRun
 
 NUM_WRITERS, NUM_READERS = 16, 8
+NUM_METRICS = 8
 _EXPORTED_STEPS = 2_000
 """Of the run that one reader exports over and over, slowly."""
 _SLOW_READ_S = 0.02
@@ -48,24 +51,44 @@ class Outcome:
         return (
             f"locks: {len(self.acknowledged_s)} acknowledgements, p50 {self.quantile_ms(0.5):.1f} ms, "
             f"p99 {self.quantile_ms(0.99):.1f} ms; {len(self.read_s)} reads, median "
-            f"{1000 * statistics.median(self.read_s):.1f} ms; {self.num_exports} exports; {self.busy} told to come "
-            f"again\n{found}"
+            f"{1000 * statistics.median(self.read_s or [0.0]):.1f} ms; {self.num_exports} exports; "
+            f"{self.busy} told to come again\n{found}"
         )
 
 
 def drill(home: Path, *, seconds: float, database_url: str | None) -> Outcome:
     """Write and read for that long."""
-    outcome, stop, bodies = Outcome(), threading.Event(), StepBodies(num_metrics=8)
+    bodies = StepBodies(num_metrics=NUM_METRICS)
     names = ["exported", *(f"writer {i}" for i in range(NUM_WRITERS))]
-    with server_with_runs(home, names, database_url=database_url) as (server, (exported, *runs)):
+    # Readers in a process of their own: in one with the writers they would wait for each other.
+    with (
+        server_with_runs(home, names, database_url=database_url) as (server, (exported, *runs)),
+        ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool,
+    ):
         _record_exported(server, exported, bodies)
-        work = [lambda run=run: _write(server, run, bodies, stop, outcome) for run in runs]
-        work += [lambda i=i: _read(server, runs[i], bodies, stop, outcome) for i in range(NUM_READERS - 1)]
-        work.append(lambda: _export(server, exported, stop, outcome))
-        with _running(work, outcome):
+        pool.submit(int).result()  # the process is there
+        ids = [run.id for run in (exported, *runs)]
+        reading = pool.submit(_read_all, home, server.port, ids, seconds)
+        outcome, stop = Outcome(), threading.Event()
+        with _running([lambda run=run: _write(server, run, bodies, stop, outcome) for run in runs], outcome):
             time.sleep(seconds)
             stop.set()
-        outcome.problems += server.faults()
+        read = reading.result()
+        faults = server.faults()
+    return replace(
+        outcome, read_s=read.read_s, num_exports=read.num_exports, problems=outcome.problems + read.problems + faults
+    )
+
+
+def _read_all(home: Path, port: int, ids: list[str], seconds: float) -> Outcome:
+    server, outcome, stop = ServerProcess(home=home, database_url=None, port=port), Outcome(), threading.Event()
+    names = StepBodies(num_metrics=NUM_METRICS).names
+    exported, *others = ids
+    work = [lambda run=run: _read(server, run, names, stop, outcome) for run in others[: NUM_READERS - 1]]
+    work.append(lambda: _export(server, exported, stop, outcome))
+    with _running(work, outcome):
+        time.sleep(seconds)
+        stop.set()
     return outcome
 
 
@@ -111,12 +134,12 @@ def _write(
             step += 1
 
 
-def _read(server: ServerProcess, run: LaunchedRun, bodies: StepBodies, stop: threading.Event, outcome: Outcome) -> None:
+def _read(server: ServerProcess, run: str, names: list[str], stop: threading.Event, outcome: Outcome) -> None:
     asked = (
         ("/runs", {}),
-        ("/metrics/query", {"run": run.id, "name": bodies.names, "max_points": 100}),
-        (f"/runs/{run.id}/steps", {"limit": 500}),
-        (f"/runs/{run.id}/metrics", {}),
+        ("/metrics/query", {"run": run, "name": names, "max_points": 100}),
+        (f"/runs/{run}/steps", {"limit": 100}),
+        (f"/runs/{run}/metrics", {}),
     )
     with server.client() as http:
         while not stop.is_set():
@@ -137,11 +160,11 @@ def _check_whole(answer: httpx.Response, outcome: Outcome) -> None:
         outcome.problems.append(f"read: half a step was seen, {totals} points of metrics that every step has")
 
 
-def _export(server: ServerProcess, run: LaunchedRun, stop: threading.Event, outcome: Outcome) -> None:
+def _export(server: ServerProcess, run: str, stop: threading.Event, outcome: Outcome) -> None:
     with server.client() as http:
         while not stop.is_set():
             num_lines = 0
-            with http.stream("GET", f"/runs/{run.id}/export", params={"format": "jsonl"}) as answer:
+            with http.stream("GET", f"/runs/{run}/export", params={"format": "jsonl"}) as answer:
                 for line in answer.iter_lines():
                     num_lines += 1
                     if num_lines % 100 == 0 and not stop.is_set():

@@ -23,6 +23,7 @@ from orchestrator.timekeeper import Timekeeper
 from orchestrator.train_items import TrainItem
 from orchestrator.training_state import TrainingState, read_training_state, write_training_state
 from trainer.contracts.policy_trainer import PolicyTrainer
+from trainer.contracts.progress import log as progress_log
 from trainer.contracts.span import Activity
 
 _log = logging.getLogger(__name__)
@@ -100,6 +101,7 @@ class Checkpoints:
         """Wait until the checkpoint that is being written is there for good."""
         if self._being_written is None:
             return
+        progress_log.info("waiting until checkpoint %d is written", self._being_written.state.num_steps)
         with self._time.phase("finish_save"):
             self._trainer.finish_save()
         written, self._being_written = self._being_written, None

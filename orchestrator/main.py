@@ -108,6 +108,7 @@ def _run_and_tell(launch: AttemptLaunch, reporter: Reporter, sampler: SystemSamp
     """Train, and put the end of it into words, whatever it is. All parts are closed when it returns."""
     try:
         with ExitStack() as ends:
+            reporter.activity("joining Ray", num_steps=0, total_steps=None)
             _join_ray(ends)
             outcome = build_loop(launch, reporter, sampler, ends).run()
     except Exception as error:
@@ -150,7 +151,7 @@ def build_loop(launch: AttemptLaunch, reporter: Reporter, sampler: SystemSampler
     _log.info("starting %s", spec.name)
     estimate = _import_user_code(spec.algorithm)
     store = _checkpoint_store(launch)
-    reporter.activity("starting the trainer and the engines", num_steps=0, total_steps=None)
+    reporter.activity("preparing the tokenizer", num_steps=0, total_steps=None)
     parts = _build_parts(spec, reporter, sampler, ends, store, _log_directory(launch))
     return TrainingLoop(
         warm_start=_warm_start(spec, parts, reporter),
@@ -204,6 +205,7 @@ def _build_parts(
     stream = TaskStream(spec.data.tasks, seed=derive_seed(spec.seed, "data"), lower_case=spec.data.lower_case)
     tokenizer = _tokenizer(spec.model, stream)
     hf_config = load_hf_config(spec.model)
+    reporter.activity("starting the trainer and the engines", num_steps=0, total_steps=None)
     # The engine first: its replicas load their libraries while the trainer's ranks, which we wait for, load theirs.
     engine = TransformersEngine(
         hf_config,

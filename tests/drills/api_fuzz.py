@@ -33,6 +33,7 @@ from tests.drills.good_bodies import good_bodies
 from tests.drills.own_home import own_home
 from tests.server.factories import step_message
 from tests.server.live_server import LaunchedRun, LiveServer, running_server
+from tests.server.record_factories import checkpoint_message, iteration_message, log_line, post, timeline_columns
 
 _CHECKS = [
     schemathesis.checks.not_a_server_error,
@@ -85,7 +86,8 @@ class Fuzzer:
         self._session = requests.Session()
         self._session.trust_env = False
         self._runs: list[LaunchedRun] = []
-        self._tokens = self._make_tokens()
+        self._rollout_id = ""
+        self._tokens: dict[str, str] = {}
 
     def run(self, examples: int, *, only: str | None = None) -> None:
         """About so many requests to each operation."""
@@ -96,10 +98,11 @@ class Fuzzer:
             if name in _STREAMS or (only is not None and only != name):
                 continue
             self._refresh_runs()
+            self._tokens = self._make_tokens()
             generated = examples if name not in good else max(1, examples // (10 if name in _SLOW else 2))
             self._generated(name, operation, generated)
             if name in good:
-                self._bent(name, operation, good[name], examples - generated)
+                self._bent(name, operation, st.sampled_from(good[name]).flatmap(bent), examples - generated)
 
     def _generated(self, name: str, operation: Any, examples: int) -> None:
         modes = st.sampled_from(list(schemathesis.GenerationMode))
@@ -119,7 +122,7 @@ class Fuzzer:
 
         _play(ask, examples, case=cases, who=self._who, run=self._some_run, step=self._some_step)
 
-    def _bent(self, name: str, operation: Any, good: Any, examples: int) -> None:
+    def _bent(self, name: str, operation: Any, bodies: st.SearchStrategy[Any], examples: int) -> None:
         def ask(body: Any, who: str, run: int, step: int | None) -> None:
             parameters = {"run_id": self._runs[run].id, "step": str(step or 0), "token_id": "1"}
             path = {key: value for key, value in parameters.items() if f"{{{key}}}" in operation.path}
@@ -137,7 +140,7 @@ class Fuzzer:
             )
             self._judge(name, case, answer, answer.status_code)
 
-        _play(ask, examples, body=bent(good), who=self._who, run=self._some_run, step=self._some_step)
+        _play(ask, examples, body=bodies, who=self._who, run=self._some_run, step=self._some_step)
 
     def _judge(self, name: str, case: Any, answer: Any, status: int) -> None:
         self.outcome.answers[name, status] += 1
@@ -160,7 +163,11 @@ class Fuzzer:
             case.path_parameters["run_id"] = self._runs[run].id
         if "step" in case.path_parameters:
             case.path_parameters["step"] = str(step)
-        if "run" in (case.query or {}):
+        if "rollout_id" in case.path_parameters:
+            case.path_parameters["rollout_id"] = self._rollout_id
+        if "timeout_s" in (case.query or {}):
+            case.query["timeout_s"] = 0
+        if "name" in (case.query or {}) and "run" in case.query:
             case.query["run"] = [self._runs[run].id, self._runs[0].id]
             case.query["name"] = ["train/loss", "global_batch_size"]
 
@@ -181,9 +188,23 @@ class Fuzzer:
         alive = [run for run in self._runs if http.get(f"/api/v1/runs/{run.id}").json().get("state") == "running"]
         while len(alive) < _NUM_RUNS:
             run = self._live.launch(name=f"odd {len(alive)}")
-            self._live.record(run, *(step_message(step) for step in range(_NUM_STEPS))).raise_for_status()
+            self._record(run)
             alive.append(run)
         self._runs = alive
+
+    def _record(self, run: LaunchedRun) -> None:
+        """Some of everything, so that whoever asks finds something."""
+        steps = [step_message(step, timeline=timeline_columns()) for step in range(_NUM_STEPS)]
+        answers = [
+            self._live.record(run, *steps),
+            post(self._live, run, "rollouts", *(iteration_message(i) for i in range(_NUM_STEPS))),
+            post(self._live, run, "logs", *(log_line(i) for i in range(20))),
+            post(self._live, run, "checkpoints", checkpoint_message(1)),
+        ]
+        for answer in answers:
+            answer.raise_for_status()
+        groups = self._live.get(f"/runs/{run.id}/rollouts")["items"]
+        self._rollout_id = groups[0]["rollouts"][0]["rollout_id"]
 
 
 def _play(ask: Callable[..., None], examples: int, **strategies: st.SearchStrategy[Any]) -> None:

@@ -2,26 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
+from enum import StrEnum
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 from starlette.responses import StreamingResponse
 
 from server.auth.access import Access, requires
-from server.database.engine import Database
 from server.dependencies import Reading
 from server.exports.formats import ExportFormat, export
-from server.history import queries as metric_queries
+from server.exports.rollout_tables import iteration_table, rollout_table
+from server.exports.schedule_table import schedule_table
+from server.exports.step_table import step_table
+from server.exports.table import ExportTable
 from server.http.guarded_route import GuardedRoute
 from server.runs import queries as run_queries
-from server.steps import queries as step_queries
-from server.steps.lineage import Segment, run_segments
-from server.steps.schemas import StepRow
 
 router = APIRouter(prefix="/api/v1/runs/{run_id}/export", tags=["exports"], route_class=GuardedRoute)
 
-_STEPS_PER_PAGE = 500
+
+class ExportedPart(StrEnum):
+    """What of a run is in the file."""
+
+    STEPS = "steps"
+    """Every step with its counts, metrics and weights; JSON lines as `getStep` tells them."""
+    SCHEDULES = "schedules"
+    """Where each sample of each step ran; JSON lines hold the whole schedule of a step."""
+    ITERATIONS = "iterations"
+    """The books of every iteration."""
+    ROLLOUTS = "rollouts"
+    """Every recorded rollout with its texts and tokens."""
+
+
+_TABLES: dict[ExportedPart, Callable[..., ExportTable[Any]]] = {
+    ExportedPart.STEPS: step_table,
+    ExportedPart.SCHEDULES: schedule_table,
+    ExportedPart.ITERATIONS: iteration_table,
+    ExportedPart.ROLLOUTS: rollout_table,
+}
 _FILES: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "The file, as it is written.",
@@ -35,28 +54,15 @@ _FILES: dict[int | str, dict[str, Any]] = {
 def export_run(
     run_id: str,
     database: Reading,
+    what: ExportedPart = ExportedPart.STEPS,
     format_: Annotated[ExportFormat, Query(alias="format")] = ExportFormat.CSV,
-    superseded: Annotated[bool, Query(description="Also steps that a later attempt trained again.")] = True,
+    superseded: Annotated[bool, Query(description="Also what a later attempt did again.")] = True,
 ) -> StreamingResponse:
-    """Every step of a run with its counts, metrics and weights, first the current view. Schedules are not in it."""
+    """Steps, schedules, iterations or rollouts of a run, whole and exact, first those of the current view."""
     with database.read() as connection:
         run = run_queries.run_record(connection, run_id)
         key = run_queries.run_key(connection, run.id)
-        segments = [s for s in run_segments(connection, key) if superseded or not s.superseded]
-        names = [ref.name for ref in metric_queries.metrics(connection, key).values() if ref.metric_id is not None]
-    file = export(format_, _pages(database, key, segments), names)
-    headers = {"Content-Disposition": f'attachment; filename="{run.id}.{format_}"'}
-    return StreamingResponse(file, media_type=format_.media_type, headers=headers)
-
-
-def _pages(database: Database, run_key: int, segments: list[Segment]) -> Iterator[list[StepRow]]:
-    """Each page in a transaction of its own: a slow reader must not keep the database from tidying up."""
-    for segment in segments:
-        first = segment.first
-        while True:
-            with database.read() as connection:
-                rows = step_queries.segment_page(connection, run_key, segment, first=first, limit=_STEPS_PER_PAGE)
-            if not rows:
-                break
-            yield rows
-            first = rows[-1].step + 1
+    table = _TABLES[what](database, key, superseded=superseded)
+    name = run.id if what is ExportedPart.STEPS else f"{run.id}-{what}"
+    headers = {"Content-Disposition": f'attachment; filename="{name}.{format_}"'}
+    return StreamingResponse(export(format_, table), media_type=format_.media_type, headers=headers)

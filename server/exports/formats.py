@@ -1,4 +1,4 @@
-"""Steps as CSV, JSON lines and Parquet, piece by piece: no file is ever whole in memory.
+"""Tables as CSV, JSON lines and Parquet, piece by piece: no file is ever whole in memory.
 
 What was not measured is an empty cell or null; NaN and infinities are told apart from it in every format.
 """
@@ -7,18 +7,15 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from datetime import datetime
 from enum import StrEnum
-from types import NoneType
-from typing import Annotated, Any, get_args, get_origin
+from itertools import chain
+from typing import Any
 
-from orchestrator.contracts.messages import MetricMessage
-from server.steps.columns import REPORT_COLUMNS
-from server.steps.schemas import StepRow
+import orjson
 
-PLACE_COLUMNS = ("attempt", "superseded", "samples_total", "tokens_total")
-STEP_COLUMNS = (*REPORT_COLUMNS, *PLACE_COLUMNS, "batch_decision")
-Pages = Iterable[Sequence[StepRow]]
+from server.exports.table import ColumnType, ExportColumn, ExportTable, Row
 
 # What a spreadsheet takes for the beginning of a formula.
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
@@ -28,9 +25,9 @@ class ExportFormat(StrEnum):
     """What the file is."""
 
     CSV = "csv"
-    """One line a step, one column a metric and one for its weight."""
+    """Rows and columns as text that no spreadsheet runs; lists are JSON."""
     JSONL = "jsonl"
-    """One step a line, as `getStep` tells it."""
+    """One record a line, as the API tells it."""
     PARQUET = "parquet"
     """As CSV, with types."""
 
@@ -43,19 +40,15 @@ class ExportFormat(StrEnum):
         }[self]
 
 
-def export(format_: ExportFormat, pages: Pages, metric_names: Sequence[str]) -> Iterator[bytes]:
-    """The pieces of the file. metric_names: the metrics that have columns; one that is new meanwhile has none."""
+def export(format_: ExportFormat, table: ExportTable[Row]) -> Iterator[bytes]:
+    """The pieces of the file."""
     match format_:
         case ExportFormat.CSV:
-            return _csv(pages, metric_names)
+            return _csv(table)
         case ExportFormat.JSONL:
-            return _jsonl(pages)
+            return _jsonl(table)
         case ExportFormat.PARQUET:
-            return _parquet(pages, metric_names)
-
-
-def weight_column(name: str) -> str:
-    return f"{name} (weight)"
+            return _parquet(table)
 
 
 def safe_text(text: str) -> str:
@@ -67,16 +60,15 @@ def safe_text(text: str) -> str:
     return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
 
 
-def _jsonl(pages: Pages) -> Iterator[bytes]:
-    for page in pages:
-        yield b"".join(row.model_dump_json().encode() + b"\n" for row in page)
+def _jsonl(table: ExportTable[Row]) -> Iterator[bytes]:
+    for page in table.pages:
+        yield b"".join(table.line(row) + b"\n" for row in page)
 
 
-def _csv(pages: Pages, metric_names: Sequence[str]) -> Iterator[bytes]:
-    header = [*STEP_COLUMNS, *(column for name in metric_names for column in (name, weight_column(name)))]
-    yield _lines([[safe_text(column) for column in header]])
-    for page in pages:
-        yield _lines([_cells(row, metric_names) for row in page])
+def _csv(table: ExportTable[Row]) -> Iterator[bytes]:
+    yield _lines([[safe_text(column.name) for column in table.columns]])
+    for page in table.pages:
+        yield _lines([list(map(_csv_cell, cells)) for row in page for cells in table.cells(row)])
 
 
 def _lines(rows: Sequence[Sequence[Any]]) -> bytes:
@@ -85,28 +77,54 @@ def _lines(rows: Sequence[Sequence[Any]]) -> bytes:
     return text.getvalue().encode()
 
 
-def _cells(row: StepRow, metric_names: Sequence[str]) -> list[Any]:
-    told = row.model_dump(mode="json", exclude={"metrics", "batch_decision"})
-    decision = "" if row.batch_decision is None else row.batch_decision.model_dump_json()
-    cells = [*(told[name] for name in STEP_COLUMNS[:-1]), decision]
-    for name in metric_names:
-        metric = row.metrics.get(name)
-        cells += ["", ""] if metric is None else ["" if metric.value is None else metric.value, metric.weight]
-    return cells
+_NON_FINITE = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 
-def _parquet(pages: Pages, metric_names: Sequence[str]) -> Iterator[bytes]:
+def _csv_cell(value: Any) -> Any:
+    match value:
+        case None:
+            return ""
+        case str():
+            return safe_text(value)
+        case float():
+            return _NON_FINITE.get(str(value), value)
+        case datetime():
+            return value.isoformat().replace("+00:00", "Z")
+        case tuple() | list():
+            return orjson.dumps(value).decode()
+    return value
+
+
+def _parquet(table: ExportTable[Row]) -> Iterator[bytes]:
     # It takes longer to import than most servers take to start.
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    schema = _schema(metric_names)
+    schema = _schema(table.columns)
     sink = _Pieces()
     with pq.ParquetWriter(sink, schema) as writer:
-        for page in pages:
-            writer.write_table(pa.Table.from_pydict(_columns(page, metric_names), schema=schema))
+        for page in table.pages:
+            rows = list(chain.from_iterable(map(table.cells, page)))
+            columns = zip(*rows, strict=True) if rows else ([] for _ in table.columns)
+            arrays = [pa.array(list(cells), type=field.type) for cells, field in zip(columns, schema, strict=True)]
+            writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
             yield sink.take()
     yield sink.take()
+
+
+def _schema(columns: Sequence[ExportColumn]) -> Any:
+    import pyarrow as pa
+
+    types = {
+        ColumnType.WHOLE: pa.int64(),
+        ColumnType.FLOAT: pa.float64(),
+        ColumnType.TRUTH: pa.bool_(),
+        ColumnType.TEXT: pa.string(),
+        ColumnType.MOMENT: pa.timestamp("us", tz="UTC"),
+        ColumnType.TEXTS: pa.list_(pa.string()),
+        ColumnType.FLOATS: pa.list_(pa.float64()),
+    }
+    return pa.schema([pa.field(column.name, types[column.type]) for column in columns])
 
 
 class _Pieces(io.RawIOBase):
@@ -136,43 +154,3 @@ class _Pieces(io.RawIOBase):
         """What was written since the last call."""
         taken, self._pieces = b"".join(self._pieces), []
         return taken
-
-
-def _schema(metric_names: Sequence[str]) -> Any:
-    import pyarrow as pa
-
-    kinds: dict[Any, Any] = {int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
-    fields = []
-    for name in STEP_COLUMNS:
-        annotation = StepRow.model_fields[name].annotation
-        if name in ("started_at", "ended_at"):
-            fields.append(pa.field(name, pa.timestamp("us", tz="UTC")))
-        else:
-            fields.append(pa.field(name, kinds.get(_known(annotation), pa.string())))
-    for name in metric_names:
-        fields += [pa.field(name, pa.float64()), pa.field(weight_column(name), pa.float64())]
-    return pa.schema(fields)
-
-
-def _known(annotation: Any) -> Any:
-    """The type of a field where it is not null: `int` of `Annotated[int, …] | None`."""
-    if get_origin(annotation) is Annotated:
-        return get_args(annotation)[0]
-    parts = [_known(part) for part in get_args(annotation) if part is not NoneType]
-    return parts[0] if len(parts) == 1 else annotation
-
-
-def _columns(page: Sequence[StepRow], metric_names: Sequence[str]) -> dict[str, list[Any]]:
-    columns: dict[str, list[Any]] = {name: [getattr(row, name) for row in page] for name in STEP_COLUMNS[:-1]}
-    columns["batch_decision"] = [
-        None if row.batch_decision is None else row.batch_decision.model_dump_json() for row in page
-    ]
-    for name in metric_names:
-        found = [row.metrics.get(name) for row in page]
-        columns[name] = [_number(metric) for metric in found]
-        columns[weight_column(name)] = [None if metric is None else metric.weight for metric in found]
-    return columns
-
-
-def _number(metric: MetricMessage | None) -> float | None:
-    return None if metric is None or metric.value is None else float(metric.value)

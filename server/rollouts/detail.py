@@ -97,9 +97,13 @@ def _place(
     if step is None:
         return None
     try:
-        found, schedule = step_queries.schedule(connection, run_key, step, attempt)
+        found, _ = step_queries.step_place(connection, run_key, step, attempt)
     except NotFoundError:
         return None
+    try:
+        _, schedule = step_queries.schedule(connection, run_key, step, found.attempt)
+    except NotFoundError:
+        return RolloutPlace(step=step, attempt=found.attempt, samples=())
     return RolloutPlace(step=step, attempt=found.attempt, samples=_samples(schedule, row.rollout_id))
 
 

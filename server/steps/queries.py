@@ -14,7 +14,7 @@ from server.errors import NotFoundError
 from server.steps.columns import REPORT_COLUMNS
 from server.steps.lineage import Segment, current_view, in_segments, run_segments
 from server.steps.point_values import from_columns
-from server.steps.schemas import StepRow
+from server.steps.schemas import StepRow, StoredSchedule
 
 
 def page(connection: Connection, run_key: int, *, first: int, limit: int) -> tuple[list[StepRow], int | None]:
@@ -65,6 +65,25 @@ def schedule(
     if blob is None:
         raise NotFoundError(f"Step {number} was recorded without a schedule.")
     return row, ScheduleMessage.model_validate_json(zlib.decompress(blob))
+
+
+def schedule_page(
+    connection: Connection, run_key: int, segment: Segment, *, first: int, limit: int
+) -> list[StoredSchedule]:
+    """The schedules of one segment from step `first` on, ascending. Steps without one are left out."""
+    mine = [schedules.c.run_key == run_key, schedules.c.attempt == segment.attempt]
+    query = select(schedules.c.step, schedules.c.blob).where(*mine, schedules.c.step >= max(first, segment.first))
+    if segment.end is not None:
+        query = query.where(schedules.c.step < segment.end)
+    return [
+        StoredSchedule(
+            step=row.step,
+            attempt=segment.attempt,
+            superseded=segment.superseded,
+            schedule=ScheduleMessage.model_validate_json(zlib.decompress(row.blob)),
+        )
+        for row in connection.execute(query.order_by(schedules.c.step).limit(limit))
+    ]
 
 
 def step_place(connection: Connection, run_key: int, number: int, attempt: int | None) -> tuple[Row[Any], bool]:

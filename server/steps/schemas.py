@@ -33,6 +33,15 @@ class StepPage(TextModel):
     """Steps of the run in the current view, whatever the page."""
 
 
+class StoredSchedule(TextModel):
+    """The schedule of a step as it was told, and where it belongs."""
+
+    step: int
+    attempt: int
+    superseded: bool
+    schedule: ScheduleMessage
+
+
 class CertificateOut(TextModel):
     """The server's own check of a step's loss weights."""
 

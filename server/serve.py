@@ -16,8 +16,8 @@ from server.app import create_app
 from server.services import MakeSupervisor, Services
 from server.settings import Settings
 
-_GRACE_S = 3
-"""For requests that are under way when the server is told to end; streams end at once."""
+_GRACE_S = 2
+"""For requests that are under way when the server is told to end; streams end at once, but those that nobody reads."""
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _COLLECT_AFTER = 50_000
 """Objects made before Python looks for cycles. A batch of steps makes thousands, and none of them is in a cycle."""

@@ -4,6 +4,26 @@
  */
 
 export interface paths {
+    "/api/v1/admin-token/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rotate Admin Token
+         * @description Give the admin token another secret, in the server's own file too. The old one ends at once.
+         */
+        post: operations["rotateAdminToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/audit": {
         parameters: {
             query?: never;
@@ -389,7 +409,7 @@ export interface paths {
         };
         /**
          * Export Run
-         * @description Every step of a run with its counts, metrics and weights, first the current view. Schedules are not in it.
+         * @description Steps, schedules, iterations or rollouts of a run, whole and exact, first those of the current view.
          */
         get: operations["exportRun"];
         put?: never;
@@ -886,6 +906,26 @@ export interface paths {
          * @description End a token, or log a browser out, at once.
          */
         delete: operations["revokeToken"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tokens/{token_id}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rotate Token
+         * @description Give a program's token another secret. The old one ends at once.
+         */
+        post: operations["rotateToken"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1752,6 +1792,12 @@ export interface components {
          * @enum {string}
          */
         ExportFormat: "csv" | "jsonl" | "parquet";
+        /**
+         * ExportedPart
+         * @description What of a run is in the file.
+         * @enum {string}
+         */
+        ExportedPart: "steps" | "schedules" | "iterations" | "rollouts";
         /**
          * ExternalAttempt
          * @description The next attempt of an external run. Its token is told here and never again.
@@ -2735,8 +2781,16 @@ export interface components {
             uri: string;
         };
         /**
+         * NewAdminToken
+         * @description The admin token that was just made; it is in the server's own file, too.
+         */
+        NewAdminToken: {
+            /** Token */
+            token: string;
+        };
+        /**
          * NewToken
-         * @description A token that was just made. It is told here and never again.
+         * @description A token that was just made, or given another secret. It is told here and never again.
          */
         NewToken: {
             /**
@@ -5193,6 +5247,11 @@ export interface components {
             name: string;
             /** Revoked At */
             revoked_at: string | null;
+            /**
+             * Rotated At
+             * @description When it was last given another secret.
+             */
+            rotated_at: string | null;
         };
         /**
          * TokenList
@@ -5406,6 +5465,35 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    rotateAdminToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewAdminToken"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     listAuditEvents: {
         parameters: {
             query?: {
@@ -6148,8 +6236,9 @@ export interface operations {
     exportRun: {
         parameters: {
             query?: {
+                what?: components["schemas"]["ExportedPart"];
                 format?: components["schemas"]["ExportFormat"];
-                /** @description Also steps that a later attempt trained again. */
+                /** @description Also what a later attempt did again. */
                 superseded?: boolean;
             };
             header?: never;
@@ -7051,6 +7140,37 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    rotateToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                token_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewToken"];
+                };
             };
             /** @description A problem (RFC 9457) */
             default: {

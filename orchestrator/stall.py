@@ -14,8 +14,8 @@ from statistics import median
 _REMEMBERED = 101
 """Closed phases of a kind that the median is of: lengths change while a policy learns."""
 
-_WAITS = re.compile(r"torch/distributed/|pipeline_parallel/p2p_communication")
-"""Where a rank is that waits for its peers."""
+_WAITS = re.compile(r"torch/distributed/|pipeline_parallel/p2p_communication|distributed/param_and_grad_buffer")
+"""Where a rank is that waits for its peers: in a collective, for a pipeline's neighbour, for reduced gradients."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,8 @@ from trainer.checkpoint import read_position, read_tensors, tensor_names
 from trainer.contracts.loss_spec import SftLossSpec
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:megatron")
+
+LR_CASES = {case["id"]: case for case in json.loads(Path("tests/cases/lr.json").read_text())["cases"]}
 
 PHASE = factories.phase(SftLossSpec(), lr=1e-2, style="cosine", warmup=6, decay=100)
 
@@ -49,6 +52,28 @@ def test_a_loaded_run_goes_on_bit_for_bit(lone_rank, saved):
     )
     assert again.metrics == expected.metrics
     assert all(np.array_equal(weights[name], tensor) for name, tensor in lone_rank.weights().items())
+
+
+def test_the_learning_rate_goes_on_at_the_position_that_was_saved(lone_rank, tmp_path):
+    case = LR_CASES["scheduler-resume"]
+    num_steps = case["given"]["steps"]
+    size = case["given"]["saved_samples"] // num_steps
+    rng = np.random.default_rng(0)
+    samples = [factories.sample(rng, prompt=1, response=1) for _ in range(size * (num_steps + 2))]
+    steps = [[[list(range(k * size, (k + 1) * size))]] for k in range(num_steps + 2)]
+    phase = factories.phase(SftLossSpec(), lr=1e-3, style="cosine", warmup=30, decay=400)
+    lone_rank.start_phase(phase)
+    unbroken = factories.train_alone(lone_rank, samples, factories.schedule(*steps))
+    lone_rank.start_phase(phase)
+    first = samples[: size * num_steps]
+    factories.train_alone(lone_rank, first, factories.schedule(*steps[:num_steps]))
+    save(lone_rank, tmp_path)
+    lone_rank.start_phase(phase)
+    lone_rank.load(str(tmp_path))
+    rest = samples[size * num_steps :]
+    resumed = factories.train_alone(lone_rank, rest, factories.schedule(*steps[:2]))
+    assert resumed[0].lr_position_before == case["expect"]["samples_after_resume"]
+    assert [report.lr for report in resumed] == [report.lr for report in unbroken[num_steps:]]
 
 
 def test_a_loaded_run_can_be_saved_again_unchanged(lone_rank, saved, tmp_path):

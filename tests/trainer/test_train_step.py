@@ -70,6 +70,19 @@ def test_clipping_bounds_the_gradient_that_the_optimizer_sees(lone_rank):
     assert norm == pytest.approx(0.01, rel=1e-3)
 
 
+def test_weights_decay_but_norms_and_biases_do_not(lone_rank):
+    # Without a gradient Adam moves nothing, and what is left is the decay.
+    nothing = [factories.sample(np.random.default_rng(0), loss_scale=0.0)]
+    phase = factories.phase(SftLossSpec(), lr=0.1)
+    optimizer = phase.optimizer.model_copy(update={"weight_decay": 0.5})
+    lone_rank.start_phase(phase.model_copy(update={"optimizer": optimizer}))
+    before = lone_rank.weights()
+    factories.train_alone(lone_rank, nothing, factories.schedule([[[0]]]), loss=SftLossSpec())
+    for name, tensor in lone_rank.weights().items():
+        kept = 1.0 if before[name].ndim == 1 else 1 - 0.1 * 0.5
+        np.testing.assert_allclose(tensor, kept * before[name], rtol=1e-6, err_msg=name)
+
+
 def test_steps_of_one_call_train_one_after_the_other(lone_rank):
     samples = factories.samples(np.random.default_rng(2), 6)
     lone_rank.start_phase(factories.phase(SftLossSpec(), lr=1e-2))

@@ -193,12 +193,7 @@ def _loop(
     store = CheckpointStore(Path(ends.enter_context(tempfile.TemporaryDirectory())), keep_last=1, keep_every=None)
     return TrainingLoop(
         warm_start=None,
-        goal=PhaseGoal(
-            phase=Phase.RL,
-            spec=PhaseSpec(optimizer=OptimizerSpec(lr=LEARNING_RATE), loss=ClippedLossSpec()),
-            loss_aggregation=LossAggregation.ROLLOUT_MEAN,
-            constant_tokens=max_new_tokens,
-        ),
+        goal=_goal(max_new_tokens),
         plan=IterationPlan(
             iterations=iterations,
             estimate=estimate_of(AdvantageEstimator.GRPO),
@@ -231,6 +226,15 @@ def _loop(
             time=steps.time,
         ),
         recorder=IterationRecorder(RecordingSpec(), pieces=tokenizer.pieces),
+    )
+
+
+def _goal(max_new_tokens: int) -> PhaseGoal:
+    return PhaseGoal(
+        phase=Phase.RL,
+        spec=PhaseSpec(optimizer=OptimizerSpec(lr=LEARNING_RATE), loss=ClippedLossSpec()),
+        loss_aggregation=LossAggregation.ROLLOUT_MEAN,
+        constant_tokens=max_new_tokens,
     )
 
 

@@ -5,31 +5,54 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from server.cli.problem import CommandError, ExitCode, command_error
 
 _CHECKPOINT = re.compile(r"step-(\d+)")
+_PROGRESS = re.compile(r"(?P<what>.+): (?:(?P<done>\d+) of (?P<total>\d+)|all (?P<all>\d+)) \w+")
+"""How `trainer/contracts/progress.py` tells how far it is."""
 
 
-def export_model(run_dir: Path, target: Path, *, step: int | None) -> str:
+def export_model(run_dir: Path, target: Path, *, step: int | None, console: Console | None = None) -> str:
     """Export the checkpoint before that step, or the newest one; returns what to tell.
+
+    console: where to show how far it is; None, or a pipe: nowhere.
 
     Raises:
         CommandError: there is no such checkpoint here, or it cannot be exported.
     """
     checkpoint = _checkpoint(run_dir / "checkpoints", step)
     # In a process of its own: the command line does without torch.
-    done = subprocess.run(
+    with subprocess.Popen(
         [sys.executable, "-m", "trainer.export", str(checkpoint), str(target)],
-        capture_output=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
         text=True,
-        check=False,
-    )
-    told = (done.stderr.strip().splitlines() or [""])[-1]
-    if done.returncode:
+    ) as exporting:
+        told = _follow(exporting.stderr or (), console)
+    if exporting.returncode:
         raise command_error(ExitCode.BAD_INPUT, "export-failed", "The model could not be exported", told)
     return f"{told}, from {checkpoint.name}"
+
+
+def _follow(lines: Iterable[str], console: Console | None) -> str:
+    """Draw the progress that the lines tell; returns the last of them."""
+    last = ""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    is_shown = console is not None and console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=not is_shown) as bar:
+        task = bar.add_task("starting", total=None)
+        for line in filter(None, map(str.strip, lines)):
+            last = line
+            if (told := _PROGRESS.fullmatch(line)) is not None:
+                total = int(told["total"] or told["all"])
+                bar.update(task, description=told["what"], total=total, completed=int(told["done"] or total))
+    return last
 
 
 def _checkpoint(directory: Path, step: int | None) -> Path:

@@ -1,4 +1,4 @@
-"""Commands about what runs have recorded: `metrics`, `export`, `export-model`."""
+"""Commands about what runs have recorded: `metrics`, `logs`, `export`, `export-model`."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from typing import Annotated
 
 import typer
 
+from orchestrator.contracts.log_messages import LogLevel
 from server.cli.connection import connect
 from server.cli.export_model import export_model
+from server.cli.log_lines import log_line
 from server.cli.metric_lines import MetricFormat, metric_lines
 from server.cli.options import Json, RunName
 from server.cli.problem import CommandError, ExitCode, command_error
 from server.cli.tables import catalogue_table, history_tables
-from server.cli.terminal import console, print_json, say
+from server.cli.terminal import console, print_json, tell_result
 from server.client.location import read_settings
 from server.history.schemas import Aggregation, MetricHistory, XAxis
 
@@ -55,6 +57,30 @@ def metrics(
 
 
 @commands.command()
+def logs(
+    run: RunName,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with new lines until the run ends.")] = False,
+    source: Annotated[str | None, typer.Option(help="Only what this process wrote, e.g. `rank 0`.")] = None,
+    level: Annotated[LogLevel, typer.Option(help="At least.")] = LogLevel.DEBUG,
+    text: Annotated[str | None, typer.Option(help="Only lines with this text.")] = None,
+    attempt: Annotated[int | None, typer.Option(min=1, help="Only of this attempt.")] = None,
+    tail: Annotated[int, typer.Option(min=0, max=100_000, help="So many of the newest lines.")] = 200,
+    as_json: Json = False,
+) -> None:
+    """Print what a run's processes wrote to their logs; with --json a line of JSON for each."""
+    with connect() as client:
+        # One name for all requests: a newer run of the same name must not take its place.
+        found = client.show(run)
+        read = client.follow_logs if follow else client.logs
+        terminal = console()
+        for line in read(found.id, source=source, level=level, text=text, attempt=attempt, tail=tail):
+            if as_json:
+                print_json(line)
+            else:
+                terminal.print(log_line(line, with_attempt=found.attempt > 1), soft_wrap=True)
+
+
+@commands.command()
 def export(
     run: RunName,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="To be written; its name says the format. `-`: stdout.")],
@@ -62,6 +88,7 @@ def export(
         str | None, typer.Option("--format", metavar="csv|jsonl|parquet", help="Else as the name of the file ends.")
     ] = None,
     superseded: Annotated[bool, typer.Option(help="Also steps that a later attempt trained again.")] = True,
+    as_json: Json = False,
 ) -> None:
     """Write every step of a run with its counts, metrics and weights to a file."""
     to_stdout = str(file) == "-"
@@ -73,7 +100,7 @@ def export(
         target = sys.stdout.buffer if to_stdout else file
         size = client.export(run, target, format=wanted, superseded=superseded)
     if not to_stdout:
-        say(f"{file}: {size:,} bytes")
+        tell_result(f"{file}: {size:,} bytes", as_json=as_json, file=str(file), bytes=size)
 
 
 @commands.command("export-model")
@@ -81,11 +108,13 @@ def export_model_command(
     run: RunName,
     target: Annotated[Path, typer.Argument(metavar="DIRECTORY", help="To be made; it must not hold anything yet.")],
     step: Annotated[int | None, typer.Option(min=0, help="The checkpoint before this step; else the newest.")] = None,
+    as_json: Json = False,
 ) -> None:
     """Write a checkpoint of a run as a Hugging Face model directory. Run it on the server's machine."""
     with connect() as client:
         found = client.show(run)
-    say(export_model(read_settings().run_dir(found.id), target, step=step))
+    told = export_model(read_settings().run_dir(found.id), target, step=step, console=None if as_json else console())
+    tell_result(told, as_json=as_json, directory=str(target), message=told)
 
 
 def _missing_metrics(history: MetricHistory, *, is_told: bool) -> typer.Exit | CommandError:

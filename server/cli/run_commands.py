@@ -211,8 +211,23 @@ def delete(
         found = client.show(run)
         if not yes:
             typer.confirm(f"Delete {found.id} with its {found.num_steps} steps?", abort=True, err=True)
-        client.delete(found.id)
-    _tell(found, f"{found.name} is deleted: {found.id}", as_json=as_json)
+        deleted = client.delete(found.id)
+    if as_json:
+        print_json(deleted)
+    else:
+        until = f"{deleted.restorable_until.astimezone():%H:%M:%S}"
+        say(f"{found.name} is deleted; until {until} `swell restore {found.id}` takes that back")
+
+
+@commands.command()
+def restore(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Its id; a deleted run has no name any more.")],
+    as_json: Json = False,
+) -> None:
+    """Take the deletion of a run back."""
+    with connect() as client:
+        restored = client.restore(run)
+    _tell(restored, f"{restored.name} is back: {restored.id}", as_json=as_json)
 
 
 def _watch(client: SwellClient, run: str, *, as_json: bool) -> None:

@@ -13,7 +13,7 @@ from server.cli.doctor import examination_table, examine
 from server.cli.options import Json
 from server.cli.problem import ExitCode
 from server.cli.tables import tokens_table
-from server.cli.terminal import console, print_json, say
+from server.cli.terminal import console, print_json, tell_result
 from server.cli.up import UpOptions, down, up
 from server.client.location import read_settings
 
@@ -35,29 +35,34 @@ def up_command(
     host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
     port: Annotated[int | None, typer.Option(min=1, max=65_535, help="Port to listen on.")] = None,
     browser: Annotated[bool, typer.Option(help="Open the dashboard in a browser, where there is a screen.")] = True,
+    as_json: Json = False,
 ) -> None:
     """Serve until Ctrl-C: database, API, dashboard, and a local Ray head when the first run needs it.
 
-    Runs go on without a server; the next `swell up` finds them again.
+    Runs go on without a server; the next `swell up` finds them again. With --json a line with its address and a login
+    link tells that it is ready.
     """
     settings = read_settings()
     settings = replace(settings, host=host or settings.host, port=port or settings.port)
-    up(settings, UpOptions(demo=demo, open_browser=browser), console())
+    up(settings, UpOptions(demo=demo, open_browser=browser, as_json=as_json), console())
 
 
 @commands.command("down")
 def down_command(
     force: Annotated[bool, typer.Option(help="Cancel active runs instead of refusing.")] = False,
+    as_json: Json = False,
 ) -> None:
     """End the server and the Ray head; refuse while runs are active."""
-    down(read_settings(), force=force, console=console())
+    what = down(read_settings(), force=force)
+    tell_result(what.sentence, as_json=as_json, server=what.had_server, head=what.had_head)
 
 
 @commands.command()
-def login() -> None:
+def login(as_json: Json = False) -> None:
     """Print a new link that logs one browser in."""
     with connect() as client:
-        print(client.login_link())
+        link = client.login_link()
+    tell_result(link, as_json=as_json, url=link)
 
 
 @commands.command()
@@ -101,11 +106,12 @@ def create_token(
 @tokens.command("revoke")
 def revoke_token(
     token_id: Annotated[int, typer.Argument(metavar="ID", min=1, help="As `swell tokens list` shows it.")],
+    as_json: Json = False,
 ) -> None:
     """End a token, or log a browser out, at once."""
     with connect() as client:
         client.revoke_token(token_id)
-    say(f"Token {token_id} is revoked.")
+    tell_result(f"Token {token_id} is revoked.", as_json=as_json, id=token_id)
 
 
 commands.add_typer(tokens, name="tokens")

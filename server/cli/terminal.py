@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 
@@ -27,6 +28,14 @@ def say(sentence: str) -> None:
 
 def print_json(model: BaseModel) -> None:
     print(model.model_dump_json(), flush=True)
+
+
+def tell_result(sentence: str, *, as_json: bool, **facts: str | int | bool) -> None:
+    """What a command has done: a sentence, or its facts as a JSON object."""
+    if as_json:
+        print(json.dumps(facts), flush=True)
+    else:
+        say(sentence)
 
 
 def tell_problem(problem: Problem, *, as_json: bool, place: Place | None = None) -> None:

@@ -16,6 +16,7 @@ from orchestrator.contracts.run_state import RunState
 from server.cli.demo import submit_demo
 from server.cli.problem import CommandError, ExitCode, command_error
 from server.cli.serving import serving
+from server.cli.terminal import tell_result
 from server.client.client import SwellClient
 from server.client.location import read_token
 from server.client.server_record import ServerRecord, server_of
@@ -33,6 +34,17 @@ class UpOptions:
 
     demo: bool
     open_browser: bool
+    as_json: bool = False
+    """Tell scripts that it is ready, and people nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """What `swell down` has ended."""
+
+    had_server: bool
+    had_head: bool
+    sentence: str
 
 
 def up(settings: Settings, options: UpOptions, console: Console) -> None:
@@ -53,6 +65,8 @@ def up(settings: Settings, options: UpOptions, console: Console) -> None:
         from server.cli.server_process import serve
 
         going_on = serve(settings, lambda: _greet(settings, options, console))
+    if options.as_json:
+        return
     if going_on:
         console.print(f"The server has ended. Still training: {', '.join(going_on)}.")
         console.print("`swell up` shows them again; `swell down --force` ends them.")
@@ -60,13 +74,13 @@ def up(settings: Settings, options: UpOptions, console: Console) -> None:
         console.print("The server and its Ray head have ended.")
 
 
-def down(settings: Settings, *, force: bool, console: Console) -> None:
+def down(settings: Settings, *, force: bool) -> Ended:
     """End the server and the Ray head. Refuses while runs are active, unless `force` cancels them."""
     record = server_of(settings.home)
     if record is None:
-        ended = settings.home.is_dir() and _end_head(settings.home, force=force)
-        console.print("The Ray head has ended." if ended else f"No server of {settings.home} is up.")
-        return
+        had_head = settings.home.is_dir() and _end_head(settings.home, force=force)
+        sentence = "The Ray head has ended." if had_head else f"No server of {settings.home} is up."
+        return Ended(had_server=False, had_head=had_head, sentence=sentence)
     with SwellClient(url=record.url, token=read_token(settings.home)) as client:
         active = client.runs(states=_ACTIVE, limit=100).items
         if active and not force:
@@ -75,13 +89,18 @@ def down(settings: Settings, *, force: bool, console: Console) -> None:
             client.cancel(run.id, kill=True)
         _wait_until_ended(client)
     _end_server(record)
-    _end_head(settings.home, force=True)
-    console.print("The server and its Ray head have ended.")
+    had_head = _end_head(settings.home, force=True)
+    return Ended(had_server=True, had_head=had_head, sentence="The server and its Ray head have ended.")
 
 
 def _greet(settings: Settings, options: UpOptions, console: Console) -> None:
     with SwellClient(url=settings.url, token=read_token(settings.home)) as client:
         link = client.login_link()
+        if options.as_json:
+            tell_result("", as_json=True, url=settings.url, login_link=link)
+            if options.demo:
+                submit_demo(client, Console(quiet=True))
+            return
         console.print(f"Swell serves {settings.home} at {settings.url}.")
         if not (settings.web_dist / "index.html").exists():
             console.print("The dashboard is not built: run `make run` once, or `npm run build` in web/.")
@@ -97,8 +116,12 @@ def _greet(settings: Settings, options: UpOptions, console: Console) -> None:
 def _greet_again(settings: Settings, options: UpOptions, console: Console) -> None:
     record = _wait_for_record(settings)
     with SwellClient(url=record.url, token=read_token(settings.home)) as client:
+        link = client.login_link()
+        if options.as_json:
+            tell_result("", as_json=True, url=record.url, login_link=link)
+            return
         console.print(f"A server of {settings.home} is up already (process {record.pid}) at {record.url}.")
-        console.print(f"\n  {client.login_link()}\n", soft_wrap=True, highlight=False)
+        console.print(f"\n  {link}\n", soft_wrap=True, highlight=False)
         if options.demo:
             submit_demo(client, console)
 

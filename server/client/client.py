@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
+from urllib.parse import quote
 from uuid import uuid4
 
 import httpx
@@ -142,9 +143,13 @@ class SwellClient(RunRecords):
         body = {field: value for field, value in wanted.items() if value is not None}
         return self._connection.ask(Run, "PATCH", self._path(run), json=body)
 
-    def delete(self, run: str) -> str:
-        """Delete a run that has ended, with all its records; returns its id."""
-        return self._connection.ask(DeletedRun, "DELETE", self._path(run)).id
+    def delete(self, run: str) -> DeletedRun:
+        """Delete a run that has ended, with all its records. For a short time, which is told, it can be restored."""
+        return self._connection.ask(DeletedRun, "DELETE", self._path(run))
+
+    def restore(self, run_id: str) -> Run:
+        """Take a deletion back. A deleted run has no name any more: it is found by its id alone."""
+        return self._connection.ask(Run, "POST", f"/runs/{quote(run_id, safe='')}/restore")
 
     # Runs of other training loops
 

@@ -3,8 +3,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
-from server.cli.export_model import export_model
+from server.cli.export_model import _follow, export_model
 from server.cli.problem import CommandError, ExitCode
 
 
@@ -30,3 +31,17 @@ def test_a_checkpoint_without_weights_is_told(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="holds no weights") as caught:
         export_model(tmp_path, tmp_path / "model", step=None)
     assert caught.value.code is ExitCode.BAD_INPUT
+
+
+def test_how_far_it_is_is_drawn_and_the_last_line_is_told() -> None:
+    console = Console(force_terminal=True, width=100)
+    lines = [
+        "reading weight: 0 of 40 tensors",
+        "reading weight: 30 of 40 tensors",
+        "reading weight: all 40 tensors",
+        "",
+    ]
+    with console.capture() as captured:
+        assert _follow([*lines, "model: 1,234 parameters"], console) == "model: 1,234 parameters"
+    assert "reading weight" in captured.get()
+    assert "40/40" in captured.get()

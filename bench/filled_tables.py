@@ -45,25 +45,28 @@ def fill_many_runs(database: Database, run_id: str, *, num_runs: int) -> None:
 
 def _repeat_step(connection: Connection, key: int | None, begin: int, end: int) -> None:
     """Copies of step 0 with other numbers; samples and time go on."""
-    numbers, microseconds = _numbers(begin, end), 1_000_000
+    # As the database holds it: moments are microseconds there.
+    names = list(steps.c.keys())
+    query = f"SELECT {', '.join(names)} FROM steps WHERE run_key = {key} AND step = 0"
+    first = dict(zip(names, connection.exec_driver_sql(query).one(), strict=True))
+    n, microseconds = (numbers := _numbers(begin, end)).c.n, 1_000_000
     moved = {
-        "step": numbers.c.n,
-        "iteration": numbers.c.n,
-        "started_at": sa.type_coerce(steps.c.started_at, sa.BigInteger) + numbers.c.n * microseconds,
-        "ended_at": sa.type_coerce(steps.c.ended_at, sa.BigInteger) + numbers.c.n * microseconds,
-        "samples_total": steps.c.samples_total * (numbers.c.n + 1),
-        "tokens_total": steps.c.tokens_total * (numbers.c.n + 1),
+        "step": n,
+        "iteration": n,
+        "started_at": first["started_at"] + n * microseconds,
+        "ended_at": first["ended_at"] + n * microseconds,
+        "samples_total": first["samples_total"] * (n + 1),
+        "tokens_total": first["tokens_total"] * (n + 1),
     }
-    columns = [moved.get(column.name, column) for column in steps.c]
-    rows = sa.select(*columns).select_from(steps.join(numbers, sa.true()))
-    rows = rows.where(steps.c.run_key == key, steps.c.step == 0).order_by(numbers.c.n)
-    connection.execute(sa.insert(steps).from_select([column.name for column in steps.c], rows))
+    # Constants: to read the table that grows would copy everything twice.
+    rows = sa.select(*(moved.get(name, sa.literal(value)) for name, value in first.items())).select_from(numbers)
+    connection.execute(sa.insert(steps).from_select(list(first), rows))
 
 
 def _add_points(connection: Connection, metric_id: int | None, begin: int, end: int) -> None:
     numbers = _numbers(begin, end)
     row = {"metric_id": metric_id, "attempt": 1, "value": 1.0, "kind": int(PointKind.FINITE), "weight": 1.0}
-    rows = sa.select(numbers.c.n, *(sa.literal(value) for value in row.values())).order_by(numbers.c.n)
+    rows = sa.select(numbers.c.n, *(sa.literal(value) for value in row.values()))
     connection.execute(sa.insert(points).from_select(["step", *row], rows))
 
 

@@ -6,10 +6,11 @@ Called by the loop for the record of a step, and by the plan and the what-if for
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from orchestrator.contracts.schedule_spec import Barrier
 from orchestrator.cost_model import CostModel
 from orchestrator.geometry import StepGeometry
 from orchestrator.placing.makespan import step_makespan, step_makespan_bound
@@ -78,12 +79,13 @@ def _predicted_cost(
     )
 
 
-def idle_frac(busy_per_rank: Sequence[float]) -> float:
-    """Share of the ranks' time, until the last one is done, in which they wait; 0 when nothing was done.
+def measured_makespan_s(micro_batch_s: Sequence[Sequence[float]], geometry: StepGeometry) -> float:
+    """Seconds until the last rank is done with forward and backward.
 
-    busy_per_rank: seconds, or any other unit. 9, 6 and 3 give 1 − 18 / 27 = 1/3.
+    micro_batch_s: measured, by dp_rank and micro-batch, on the slowest rank of those that share it.
+
+    A pipeline's bubble is what these times leave between them when every stage takes as long as the slowest. Ranks meet
+    at the step's end, whatever barrier the step was cut for: the trainer has no other.
     """
-    longest = max(busy_per_rank)
-    if longest <= 0:
-        return 0.0
-    return max(0.0, 1 - sum(busy_per_rank) / (len(busy_per_rank) * longest))
+    stages_s = np.array(micro_batch_s, dtype=np.float64)
+    return step_makespan(stages_s * geometry.pp, replace(geometry, barrier=Barrier.STEP))

@@ -20,7 +20,7 @@ from orchestrator.contracts.rollout_spec import ZeroVariancePolicy
 from orchestrator.contracts.timeline_message import TimelineColumns
 from orchestrator.geometry import StepGeometry
 from orchestrator.rollout_counts import NO_ROLLOUTS, RolloutCounts
-from orchestrator.step_figures import StepFigures, idle_frac
+from orchestrator.step_figures import StepFigures, measured_makespan_s
 from orchestrator.train_items import TrainItem, num_rollouts
 from trainer.contracts.metric import Metric, mean
 from trainer.contracts.optimizer_spec import LrUnit
@@ -106,7 +106,7 @@ def step_message(
         lr_position_before=record.lr_position_before,
         lr_position_after=record.lr_position_after,
         predicted_idle_frac=figures.predicted_idle_frac,
-        measured_idle_frac=idle_frac(_busy_s(record)),
+        measured_idle_frac=_measured_idle(trained).value or 0.0,
         idle_bound_frac=figures.idle_bound_frac,
         padding_frac=_padding_frac(record),
         metrics={name: metric_message(metric) for name, metric in all_metrics.items()},
@@ -123,14 +123,12 @@ def _padding_frac(record: StepRecord) -> float:
 
 def perf_metrics(trained: TrainedStep, seconds: float) -> dict[str, Metric]:
     """Where the time of a step went. Rates weigh by seconds, so that their mean over steps is the whole's rate."""
-    busy_s = _busy_s(trained.record)
-    ranks_s = max(busy_s) * len(busy_s)
     return {
         "perf/model_flops_per_s": mean(trained.model_flops, trained.record.train_s),
         "perf/step_s": mean(seconds, 1),
         "perf/train_s": mean(trained.record.train_s, 1),
         "perf/tokens_per_s": mean(trained.num_tokens, seconds),
-        "perf/idle_frac": mean(ranks_s - sum(busy_s), ranks_s),
+        "perf/idle_frac": _measured_idle(trained),
     }
 
 
@@ -150,8 +148,11 @@ def _json_number(value: float) -> float | NonFinite:
     return value
 
 
-def _busy_s(record: StepRecord) -> list[float]:
-    return [sum(seconds) for seconds in record.micro_batch_s]
+def _measured_idle(trained: TrainedStep) -> Metric:
+    """Share of the ranks' time, until the last one is done, in which they wait; no value when nothing was done."""
+    micro_batch_s = trained.record.micro_batch_s
+    ranks_s = measured_makespan_s(micro_batch_s, trained.geometry) * len(micro_batch_s)
+    return mean(max(0.0, ranks_s - sum(map(sum, micro_batch_s))), ranks_s)
 
 
 def _schedule_message(trained: TrainedStep) -> ScheduleMessage:

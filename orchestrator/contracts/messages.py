@@ -196,6 +196,7 @@ class StepReport(TextModel):
     predicted_idle_frac: Fraction01 | None = None
     """Share of the ranks' time, until the last one is done, in which they wait; by predicted cost."""
     measured_idle_frac: Fraction01 | None = None
+    """The same by the measured times of the micro-batches, played through the pipeline where there is one."""
     idle_bound_frac: Fraction01 | None = None
     """No schedule of these samples on this layout can be predicted to wait less."""
     padding_frac: Fraction01 | None = None

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator.contracts.schedule_spec import Balance
-from orchestrator.step_figures import idle_frac, step_figures
+from orchestrator.contracts.schedule_spec import Balance, Barrier
+from orchestrator.step_figures import measured_makespan_s, step_figures
 from tests.orchestrator.factories import COST_MODEL, scheduled, step_geometry
 
 
@@ -14,7 +14,7 @@ def test_figures_tell_costs_idle_and_dummies() -> None:
     figures = step_figures(step, lengths=lengths, geometry=geometry, cost_model=COST_MODEL)
     assert figures.sample_cost == tuple(map(COST_MODEL.cost, lengths))
     ranks = [sum(rank) for rank in figures.predicted_cost]
-    assert figures.predicted_idle_frac == pytest.approx(idle_frac(ranks))
+    assert figures.predicted_idle_frac == pytest.approx(1 - sum(ranks) / (len(ranks) * max(ranks)))
     assert figures.num_over_cap == 1
     assert figures.num_dummies == sum(cost == 0 for rank in figures.predicted_cost for cost in rank)
 
@@ -27,8 +27,9 @@ def test_a_dummy_that_runs_costs_as_much_as_one_token_and_counts_as_idle() -> No
     assert running.predicted_idle_frac == running.idle_bound_frac == 0.75
 
 
-@pytest.mark.parametrize(
-    ("busy", "idle"), [([9, 6, 3], 1 / 3), ([2.0, 2.0], 0), ([0.0, 0.0], 0), ([5], 0), ([4, 0], 0.5)]
-)
-def test_idle_is_the_share_of_waiting_until_the_last_rank_is_done(busy: list[float], idle: float) -> None:
-    assert idle_frac(busy) == pytest.approx(idle)
+def test_measured_times_meet_at_the_end_of_the_step_and_go_through_a_pipeline() -> None:
+    measured = ((3.0, 1.0), (2.0, 2.0))
+    assert measured_makespan_s(measured, step_geometry(dp_size=2)) == 4
+    assert measured_makespan_s(measured, step_geometry(dp_size=2, barrier=Barrier.MICRO_BATCH)) == 4
+    # Two stages: the second waits for the first micro-batch's forward, the first for its backward.
+    assert measured_makespan_s(((3.0, 3.0, 3.0),), step_geometry(pp=2)) == pytest.approx(12)

@@ -99,6 +99,17 @@ def test_the_idle_share_is_that_of_the_measured_times() -> None:
     assert message.metrics["perf/idle_frac"].value == pytest.approx(message.measured_idle_frac)
 
 
+def test_the_idle_share_of_a_pipeline_holds_its_bubble() -> None:
+    trained = trained_step()
+    shape = [len(rank) for rank in trained.schedule.micro_batches]
+    measured = tuple((1.0,) * count for count in shape)
+    geometry = replace(trained.geometry, pp=2)
+    trained = replace(trained, record=replace(trained.record, micro_batch_s=measured), geometry=geometry)
+    message = step_message(trained, started_at=AT, seconds=1.0, metrics={})
+    # Each of two stages waits once for a micro-batch's pass through the other: n of n + 1 places are filled.
+    assert message.measured_idle_frac == pytest.approx(1 - shape[0] / (shape[0] + 1))
+
+
 def test_metrics_given_with_the_step_join_those_of_the_trainer() -> None:
     message = step_message(trained_step(), started_at=AT, seconds=1.0, metrics={"reward/mean": mean(3, 4)})
     assert message.metrics["reward/mean"].value == 0.75

@@ -603,6 +603,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{run_id}/retention": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Retention
+         * @description How much of a run's large records is kept, and what was taken away.
+         */
+        get: operations["getRetention"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{run_id}/retry": {
         parameters: {
             query?: never;
@@ -3153,6 +3173,39 @@ export interface components {
             name: string;
         };
         /**
+         * PrunedRecords
+         * @description What was taken away of one kind, because the server keeps no more of it.
+         */
+        PrunedRecords: {
+            /**
+             * At
+             * Format: date-time
+             * @description When that was last done.
+             */
+            at: string;
+            kind: components["schemas"]["RecordKind"];
+            /**
+             * Limit
+             * @description Steps, lines or days that are kept.
+             */
+            limit: number;
+            /**
+             * Message
+             * @description For people: `not kept (limit: …)`.
+             */
+            message: string;
+            /**
+             * Num Removed
+             * @description Schedules, timelines, lines, samples; of rollouts, iterations.
+             */
+            num_removed: number;
+            /**
+             * Up To
+             * @description Below it nothing is kept: a step, the id of a log line, or a moment in microseconds since 1970.
+             */
+            up_to: number;
+        };
+        /**
          * PythonFunction
          * @description A function of the user's, imported by the processes of the run.
          */
@@ -3310,6 +3363,12 @@ export interface components {
             weight: number;
         };
         /**
+         * RecordKind
+         * @description What is large enough to be pruned.
+         * @enum {string}
+         */
+        RecordKind: "rollouts" | "logs" | "schedules" | "timelines" | "system";
+        /**
          * RecordedPart
          * @description How much of a run's rollouts is recorded, in the current view.
          */
@@ -3379,6 +3438,27 @@ export interface components {
              * @enum {string}
              */
             event: "ResyncEvent";
+        };
+        /**
+         * RetentionInfo
+         * @description How much is kept of a run, and what of it is gone.
+         */
+        RetentionInfo: {
+            /** Log Lines */
+            log_lines: number | null;
+            /** Pruned */
+            pruned: components["schemas"]["PrunedRecords"][];
+            /**
+             * Rollout Steps
+             * @description The server's limits; null: everything is kept.
+             */
+            rollout_steps: number | null;
+            /** Schedule Steps */
+            schedule_steps: number | null;
+            /** System Days */
+            system_days: number | null;
+            /** Timeline Steps */
+            timeline_steps: number | null;
         };
         /**
          * RetryRequest
@@ -4703,7 +4783,10 @@ export interface components {
             /** Lr Position Before */
             lr_position_before?: number | null;
             lr_unit?: components["schemas"]["LrUnit"] | null;
-            /** Measured Idle Frac */
+            /**
+             * Measured Idle Frac
+             * @description The same by the measured times of the micro-batches, played through the pipeline where there is one.
+             */
             measured_idle_frac?: number | null;
             /** Metrics */
             metrics: {
@@ -4833,7 +4916,10 @@ export interface components {
             /** Lr Position Before */
             lr_position_before: number | null;
             lr_unit: components["schemas"]["LrUnit"] | null;
-            /** Measured Idle Frac */
+            /**
+             * Measured Idle Frac
+             * @description The same by the measured times of the micro-batches, played through the pipeline where there is one.
+             */
             measured_idle_frac: number | null;
             /** Metrics */
             metrics: {
@@ -6570,6 +6656,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Run"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getRetention: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RetentionInfo"];
                 };
             };
             /** @description A problem (RFC 9457) */

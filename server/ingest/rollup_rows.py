@@ -25,6 +25,8 @@ from server.history.stretches import COARSEST, FINEST, ROLLUP_SIZES
 from trainer.contracts.metric import Reduction
 
 _MAX_STEPS_AT_ONCE = COARSEST
+_FEWEST_STEPS_AT_ONCE = 256
+"""To sum up costs much the same for one stretch as for four; so few points are as quick to read as their sums."""
 _KEY = ("run_key", "series", "attempt", "num_steps", "bucket")
 _MEASURED = tuple(field.name for field in fields(Rollups) if field.name not in ("series", "bucket"))
 _WHOLE = {name for name in _MEASURED if name.endswith("_step") or name == "num_points"}
@@ -41,9 +43,12 @@ def keep_rollups(connection: Connection, run_key: int, attempt: int, *, first_ne
     # Numbers may jump: between the steps there is nothing to sum up.
     first = max(begin, oldest // FINEST * FINEST)
     end = min(newest // FINEST * FINEST, first + _MAX_STEPS_AT_ONCE)
-    if end > first:
+    is_late = begin < known
+    if end - first < (FINEST if is_late else _FEWEST_STEPS_AT_ONCE):
+        end = begin
+    else:
         _roll_up_steps(connection, run_key, attempt, first, end)
-    done = max(end, begin) if end > first else begin
+    done = max(end, begin)
     if done != known:
         connection.execute(update(attempts).where(*mine).values(rolled_up_to=done))
 

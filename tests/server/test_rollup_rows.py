@@ -72,11 +72,11 @@ def test_a_step_that_arrives_late_is_in_the_rollups_too(server: LiveServer) -> N
 def test_numbers_that_jump_do_not_keep_the_rollups_from_going_on(server: LiveServer) -> None:
     run = server.launch()
     far = 2**52 // 64 * 64
-    server.record(run, _step(0), *(_step(far + i) for i in range(130)))
-    server.record(run, _step(far + 130))
-    assert _rolled_up_to(server, run) == far + 128
+    server.record(run, _step(0), *(_step(far + i) for i in range(260)))
+    server.record(run, _step(far + 260))
+    assert _rolled_up_to(server, run) == far + 256
     series = server.get("/metrics/query", run=run.id, name="loss", max_points=10)["series"][0]
-    assert (series["total"], series["step"][0], series["last_step"][-1]) == (132, 0, far + 130)
+    assert (series["total"], series["step"][0], series["last_step"][-1]) == (262, 0, far + 260)
 
 
 def test_a_resumed_run_is_read_from_both_attempts_with_the_cut_inside_a_rollup(server: LiveServer) -> None:

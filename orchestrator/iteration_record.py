@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -30,13 +31,15 @@ from orchestrator.contracts.rollout_messages import (
 from orchestrator.rollout_counts import RolloutCounts
 from orchestrator.rollout_round import RolledOut
 from orchestrator.stopwatch import Stopwatch
-from orchestrator.train_items import TrainItem
+from orchestrator.train_items import TrainItem, num_rollouts
 
 TokenPieces = Callable[[Sequence[int]], Sequence[str]]
 """Token ids → the text of each of them."""
 
 REMAINDER = "remainder"
 """Why a rollout is dropped: it fills no step."""
+STOPPED = "stopped"
+"""Why a rollout is dropped: the run was stopped before its step. An attempt that goes on makes the iteration anew."""
 
 # Together a few megabytes of JSON, far below what the server takes at once.
 _MAX_TOKENS = 200_000
@@ -56,6 +59,20 @@ class CutIteration:
     counts: RolloutCounts
     first_step: int
     """Number of its first step, where it has any."""
+    untrained: tuple[int, ...] = ()
+    """Items whose step did not come any more."""
+
+    def stopped_after(self, num_steps: int) -> CutIteration:
+        """The same iteration, ended by the server's wish after so many of its steps."""
+        steps = self.cut.steps[:num_steps]
+        untrained = tuple(chain(*self.cut.steps[num_steps:]))
+        num_untrained = num_rollouts(self.items[i] for i in untrained)
+        return replace(
+            self,
+            cut=replace(self.cut, steps=steps),
+            counts=replace(self.counts, num_dropped=self.counts.num_dropped + num_untrained),
+            untrained=untrained,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +111,7 @@ class IterationRecorder:
             num_carried_in=counts.num_carried_in,
             num_generated=counts.num_generated,
             filtered=dict(Counter(filtered.reason.value for filtered in done.rolled.filtered.filtered)),
-            dropped={REMAINDER: counts.num_dropped} if counts.num_dropped else {},
+            dropped=_dropped(done),
             num_trained=counts.num_trained,
             num_carried_out=counts.num_carried_out,
             num_groups=len(done.rolled.groups),
@@ -172,8 +189,16 @@ def _fates(done: CutIteration) -> dict[str, _Fate]:
     for k, indices in enumerate(done.cut.steps):
         put(indices, RolloutFate.TRAINED, step=done.first_step + k)
     put(done.cut.dropped, RolloutFate.DROPPED, reason=REMAINDER)
+    put(done.untrained, RolloutFate.DROPPED, reason=STOPPED)
     put(done.cut.carried, RolloutFate.CARRIED)
     return fates
+
+
+def _dropped(done: CutIteration) -> dict[str, int]:
+    """Rollouts that are given up, by reason."""
+    num_untrained = num_rollouts(done.items[i] for i in done.untrained)
+    counts = {REMAINDER: done.counts.num_dropped - num_untrained, STOPPED: num_untrained}
+    return {reason: count for reason, count in counts.items() if count}
 
 
 def _waited(items: Iterable[TrainItem], fates: Mapping[str, _Fate]) -> tuple[FateMessage, ...]:

@@ -33,6 +33,7 @@ from orchestrator.rollout_counts import NO_ROLLOUTS, count_rollouts
 from orchestrator.rollout_round import RolledOut, Roller
 from orchestrator.size_plan import steps_left
 from orchestrator.step_runner import PhaseGoal, StepRunner, StopRequestedError
+from orchestrator.stopwatch import Stopwatch
 from orchestrator.train_items import TrainItem, num_rollouts, rollout_items, with_advantages
 from orchestrator.training_state import TrainingState
 from orchestrator.warm_start import WarmStart
@@ -181,7 +182,7 @@ class TrainingLoop:
             done = self._cut(fresh, iteration, rolled)
         self._waiting = [done.items[i] for i in done.cut.carried]
         if done.cut.steps:
-            self._train(done, metrics)
+            self._train_or_tell(done, metrics, since)
         failure = None if done.cut.steps else self._train_nothing(done)
         self._reporter.iteration(self._recorder.message(done, since))
         if failure is not None:
@@ -220,6 +221,15 @@ class TrainingLoop:
             counts=counts,
             first_step=self._steps.num_steps,
         )
+
+    def _train_or_tell(self, done: CutIteration, metrics: Mapping[str, Metric], since: Stopwatch) -> None:
+        """Train the steps of an iteration. Where the server ends the run before the last, tell how far it came."""
+        try:
+            self._train(done, metrics)
+        except StopRequestedError:
+            num_steps = self._steps.num_steps - done.first_step
+            self._reporter.iteration(self._recorder.message(done.stopped_after(num_steps), since))
+            raise
 
     def _train(self, done: CutIteration, of_rollouts: Mapping[str, Metric]) -> None:
         """Train the steps of an iteration. The first one tells of the rollouts, the last one pushes the weights."""

@@ -14,7 +14,7 @@ from orchestrator.contracts.batch_spec import AllBatchSpec, BatchSpec, FixedBatc
 from orchestrator.contracts.recording_spec import RecordingSpec
 from orchestrator.contracts.rollout_messages import IterationMessage, RolloutFate, RolloutMessage
 from orchestrator.contracts.rollout_spec import FilterSpec
-from orchestrator.loop import NothingToTrainError
+from orchestrator.loop import NothingToTrainError, Outcome
 from tests.orchestrator.batch_factories import ramp, token_budget
 from tests.orchestrator.loop_run import GROUP_SIZE, NUM_PROMPTS, Run, all_wrong, mixed, mixed_in_first
 
@@ -106,6 +106,22 @@ def test_the_iteration_that_ends_a_run_is_told_first() -> None:
     with pytest.raises(NothingToTrainError):
         run.run()
     assert [message.num_generated for message in run.reporter.iterations] == [32]
+
+
+def test_an_iteration_that_is_stopped_tells_how_far_it_came() -> None:
+    batch = FixedBatchSpec(type="fixed", global_batch_size=9, remainder=Remainder.DROP)
+    run = Run([mixed], iterations=1, batch=batch)
+
+    def stop(message: object) -> None:
+        run.reporter.stop_requested = True
+
+    run.reporter.on_step = stop
+    assert run.run() is Outcome.STOPPED
+    [message] = run.reporter.iterations
+    assert (message.first_step, message.num_steps, message.num_trained) == (0, 1, 9)
+    assert message.dropped == {"remainder": 5, "stopped": 18}
+    reasons = [rollout.reason for rollout in rollouts_of(message)]
+    assert reasons == [None] * 9 + ["stopped"] * 18 + ["remainder"] * 5
 
 
 def test_refills_are_in_the_books_of_their_iteration() -> None:

@@ -1,11 +1,14 @@
-"""What a reader asks of a run, in a real browser: to wait and go on, from its page and from its row."""
+"""What a reader asks of runs, in a real browser: to wait and go on, to be deleted and restored, to be sorted."""
 
 from __future__ import annotations
+
+import re
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.server.live_server import LiveServer
+from tests.server.record_factories import checkpoint_message, post
 from tests.web.browser import severe_findings
 from tests.web.recorded_run import record, tell
 
@@ -35,3 +38,53 @@ def test_a_run_waits_and_goes_on_when_asked(server: LiveServer, page: Page) -> N
     row.get_by_role("button", name="Actions for waits").click()
     menu.get_by_role("menuitem", name="Resume run").click()
     expect(row).to_contain_text("Running")
+
+
+def test_a_deleted_run_comes_back_within_eight_seconds(server: LiveServer, page: Page) -> None:
+    for name in ("first", "second"):
+        run = server.launch(name=name)
+        tell(server, run, "state", outcome="failed", reason="loss is NaN")
+    page.goto(f"{server.url}/runs/{run.id}")
+    page.get_by_role("button", name="Actions for second").click()
+    page.get_by_role("menuitem", name="Delete run").click()
+    expect(page.get_by_role("heading", name="Runs", level=1)).to_be_visible()
+    rows = page.get_by_role("row").filter(has_text="loss is NaN")
+    expect(rows).to_have_count(1)
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_text("Run restored")).to_be_visible()
+    expect(rows).to_have_count(2)
+    for name in ("first", "second"):
+        page.get_by_role("checkbox", name=f"Select {name}").check()
+    bar = page.get_by_role("region", name="Selected runs")
+    bar.get_by_role("button", name="Delete").click()
+    expect(page.get_by_role("heading", name="No runs yet")).to_be_visible()
+    page.keyboard.press("u")
+    expect(rows).to_have_count(2)
+
+
+def test_a_failed_run_goes_on_from_a_checkpoint_of_its_own(server: LiveServer, page: Page) -> None:
+    run = server.launch(name="breaks")
+    record(server, run, range(3))
+    assert post(server, run, "checkpoints", checkpoint_message(1), checkpoint_message(2)).status_code == 200
+    tell(server, run, "state", outcome="failed", reason="loss is NaN on rank 1\n\nTraceback of it")
+    page.goto(f"{server.url}/runs/{run.id}/checkpoints")
+    failed = page.get_by_role("alert")
+    expect(failed).to_contain_text("Run failed at step 3: loss is NaN on rank 1")
+    expect(failed.get_by_role("button", name="Retry from 2")).to_be_visible()
+    assert failed.get_by_role("link", name="Open log").get_attribute("href") == f"/runs/{run.id}/logs?level=error"
+    page.get_by_role("region", name="Checkpoints", exact=True).get_by_role("button", name="Retry from 1").click()
+    expect(page.get_by_role("region", name="Run", exact=True)).to_contain_text("Queued")
+    assert "step 1" in str(server.get(f"/runs/{run.id}/events")["items"][-1])
+
+
+def test_the_server_sorts_the_list(server: LiveServer, page: Page) -> None:
+    for number, name in enumerate(("b", "a", "c")):
+        record(server, server.launch(name=f"run {name}"), range(number + 1))
+    page.goto(server.url)
+    names = page.get_by_role("row").get_by_role("link")
+    expect(names).to_have_text(["run c", "run a", "run b"])
+    page.get_by_role("columnheader", name="Name").get_by_role("button").click()
+    expect(names).to_have_text(["run a", "run b", "run c"])
+    page.get_by_role("columnheader", name="Progress").get_by_role("button").click()
+    expect(page).to_have_url(re.compile("sort=-steps"))
+    expect(names).to_have_text(["run c", "run a", "run b"])

@@ -9,8 +9,8 @@ export type RunWish =
   | { kind: "pause" }
   | { kind: "resume" }
   | { kind: "cancel"; mode: CancelMode }
-  /** Lets a run that has ended go on from its last checkpoint. */
-  | { kind: "retry" }
+  /** Lets a run that has ended go on from its newest checkpoint, or from the one before this step. */
+  | { kind: "retry"; fromStep?: number }
   /** Leaves a run out of lists, or takes it back. */
   | { kind: "archive"; isArchived: boolean };
 
@@ -28,6 +28,38 @@ export function useRunWish() {
   });
 }
 
+/** Deletes runs that have ended, all that can be; they can be restored for a short time. Returns those that went. */
+export function useDeleteRuns() {
+  const queryClient = useQueryClient();
+  return useMutation({
+    mutationFn: async (runIds: readonly string[]) => {
+      const deleted: string[] = [];
+      for (const id of runIds) {
+        await client.DELETE("/api/v1/runs/{run_id}", { params: { path: { run_id: id } } });
+        deleted.push(id);
+      }
+      return deleted;
+    },
+    onSettled: () => askAgain(queryClient, { queryKey: ["runs"] }),
+  });
+}
+
+export function useRestoreRuns() {
+  const queryClient = useQueryClient();
+  return useMutation({
+    mutationFn: async (runIds: readonly string[]) => {
+      for (const id of runIds) {
+        const params = { path: { run_id: id } };
+        await client.POST("/api/v1/runs/{run_id}/restore", { params });
+      }
+    },
+    onSettled: () => {
+      askAgain(queryClient, { queryKey: ["runs"] });
+      askAgain(queryClient, { queryKey: ["run"] });
+    },
+  });
+}
+
 async function ask(runId: string, wish: RunWish): Promise<Run> {
   const params = { path: { run_id: runId } };
   switch (wish.kind) {
@@ -38,7 +70,12 @@ async function ask(runId: string, wish: RunWish): Promise<Run> {
     case "cancel":
       return dataOf(await client.POST("/api/v1/runs/{run_id}/cancel", { params, body: { mode: wish.mode } }));
     case "retry":
-      return dataOf(await client.POST("/api/v1/runs/{run_id}/retry", { params }));
+      return dataOf(
+        await client.POST("/api/v1/runs/{run_id}/retry", {
+          params,
+          body: { from_step: wish.fromStep ?? null },
+        }),
+      );
     case "archive":
       return dataOf(
         await client.PATCH("/api/v1/runs/{run_id}", { params, body: { archived: wish.isArchived } }),

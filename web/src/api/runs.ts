@@ -2,7 +2,7 @@
 import { infiniteQueryOptions, queryOptions, useMutation, useQueryClient } from "@tanstack/react-query";
 import { askAgain } from "./ask-again";
 import { client, dataOf } from "./client";
-import type { RunSpec, RunState } from "./types";
+import type { RunSortKey, RunSpec, RunState } from "./types";
 
 export interface RunsFilter {
   text: string;
@@ -12,6 +12,8 @@ export interface RunsFilter {
   tags?: readonly string[];
   /** Also those that are archived. */
   archived?: boolean;
+  /** Absent: the newest first. */
+  sort?: { key: RunSortKey; isDescending: boolean };
 }
 
 /** The first page is what is seen; whoever scrolls on wants many. */
@@ -31,6 +33,7 @@ export function runsOptions(filter: RunsFilter) {
               ...(filter.text !== "" && { text: filter.text }),
               ...(filter.states.length > 0 && { state: [...filter.states] }),
               ...(filter.archived && { archived: true }),
+              ...(filter.sort && { sort: filter.sort.key, order: filter.sort.isDescending ? "desc" : "asc" }),
               ...(filter.tags && filter.tags.length > 0 && { tag: [...filter.tags] }),
               ...(pageParam !== null && { cursor: pageParam }),
             },

@@ -6,6 +6,7 @@ type Schemas = components["schemas"];
 export type RunState = Schemas["RunState"];
 export type RunSummary = Schemas["RunSummary"];
 export type Run = Schemas["Run"];
+export type RunSortKey = Schemas["SortKey"];
 export type RunSpec = Run["spec"];
 export type LastStep = Schemas["LastStep"];
 export type RunList = Schemas["RunPage"];

@@ -18,6 +18,7 @@ const KEYS: readonly { keys: readonly string[]; does: string }[] = [
   { keys: ["w"], does: "To the what-if controls" },
   { keys: ["x", "c"], does: "Select a run, compare the selected" },
   { keys: ["g r", "g c", "g n"], does: "Runs, compare, new run" },
+  { keys: ["u"], does: "Undo, within 8 s" },
   { keys: ["d"], does: "Light or dark theme" },
   { keys: ["?"], does: "All keys" },
 ];

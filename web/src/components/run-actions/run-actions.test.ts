@@ -3,7 +3,7 @@ import type { RunSummary } from "@/api/types";
 import { actionsOf } from "./run-actions";
 
 function labels(given: Partial<RunSummary>): string[] {
-  const run = { state: "running", archived_at: null, ...given } as RunSummary;
+  const run = { kind: "managed", state: "running", archived_at: null, ...given } as RunSummary;
   return actionsOf(run).map(({ label }) => label);
 }
 
@@ -20,6 +20,11 @@ test.each<[RunSummary["state"], string[]]>([
   ["cancelled", ["Retry run", "Archive run", "Clone run", "Delete run"]],
 ])("of a run that is %s: %s", (state, expected) => {
   expect(labels({ state })).toEqual(expected);
+});
+
+test("a run of another framework is neither paused nor submitted again", () => {
+  expect(labels({ kind: "external" })).toEqual(["Stop run"]);
+  expect(labels({ kind: "external", state: "failed" })).toEqual(["Archive run", "Delete run"]);
 });
 
 test("a run in the archive comes back", () => {

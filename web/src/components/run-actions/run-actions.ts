@@ -8,17 +8,21 @@ export type RunAction =
   | { label: string; wish: "stop" | "delete" | "clone" };
 
 export function actionsOf(run: RunSummary): RunAction[] {
-  return [...whileItLives(run), ...onceItIsOver(run), { label: "Clone run", wish: "clone" }, ...removal(run)];
+  // Of a run that another framework runs there is nothing to pause, to begin again or to submit.
+  const clone: RunAction[] = run.kind === "managed" ? [{ label: "Clone run", wish: "clone" }] : [];
+  return [...whileItLives(run), ...onceItIsOver(run), ...clone, ...removal(run)];
 }
 
-function whileItLives({ state }: RunSummary): RunAction[] {
+function whileItLives({ state, kind }: RunSummary): RunAction[] {
   if (isOver(state)) return [];
   const waits: RunAction[] =
-    state === "running"
-      ? [{ label: "Pause run", wish: { kind: "pause" } }]
-      : state === "pausing" || state === "paused"
-        ? [{ label: "Resume run", wish: { kind: "resume" } }]
-        : [];
+    kind === "external"
+      ? []
+      : state === "running"
+        ? [{ label: "Pause run", wish: { kind: "pause" } }]
+        : state === "pausing" || state === "paused"
+          ? [{ label: "Resume run", wish: { kind: "resume" } }]
+          : [];
   return [...waits, { label: stopLabel(state), wish: "stop" }];
 }
 
@@ -27,11 +31,13 @@ function stopLabel(state: RunSummary["state"]): string {
   return state === "stopping" ? "Kill run" : "Stop run";
 }
 
-function onceItIsOver({ state, archived_at }: RunSummary): RunAction[] {
+function onceItIsOver({ state, kind, archived_at }: RunSummary): RunAction[] {
   if (!isOver(state)) return [];
   const isArchived = archived_at !== null;
   return [
-    ...(state === "succeeded" ? [] : [{ label: "Retry run", wish: { kind: "retry" } as const }]),
+    ...(state === "succeeded" || kind === "external"
+      ? []
+      : [{ label: "Retry run", wish: { kind: "retry" } as const }]),
     {
       label: isArchived ? "Take back from archive" : "Archive run",
       wish: { kind: "archive", isArchived: !isArchived },

@@ -4,8 +4,8 @@ import { Menu } from "../menu";
 import { actionsOf } from "./run-actions";
 import { useRunActions } from "./use-run-actions";
 
-export function RunMenu({ run }: { run: RunSummary }) {
-  const { act, dialog } = useRunActions(run);
+export function RunMenu({ run, onDeleted }: { run: RunSummary; onDeleted?: () => void }) {
+  const { act, dialog } = useRunActions(run, onDeleted);
   const items = actionsOf(run).map((action) => ({
     label: action.label,
     isDanger: action.wish === "delete",

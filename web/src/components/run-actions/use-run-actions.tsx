@@ -7,6 +7,7 @@ import { isOver, type RunSummary } from "@/api/types";
 import { announce } from "@/lib/announcements";
 import type { RunAction } from "./run-actions";
 import { StopDialog } from "./stop-dialog";
+import { useDeleteWithUndo } from "./use-delete-runs";
 
 export interface RunActions {
   act: (action: RunAction) => void;
@@ -15,8 +16,10 @@ export interface RunActions {
   dialog: ReactNode;
 }
 
-export function useRunActions(run: RunSummary): RunActions {
+/** `onDeleted`: where to go from a page of a run that is no more. */
+export function useRunActions(run: RunSummary, onDeleted: () => void = () => {}): RunActions {
   const navigate = useNavigate();
+  const deleteWithUndo = useDeleteWithUndo(onDeleted);
   const asked = useRunWish();
   const [isAsking, setIsAsking] = useState(false);
   const wish = (one: RunWish) =>
@@ -25,6 +28,7 @@ export function useRunActions(run: RunSummary): RunActions {
     act: (action) => {
       if (typeof action.wish === "object") wish(action.wish);
       else if (action.wish === "stop") setIsAsking(true);
+      else if (action.wish === "delete") deleteWithUndo([run.id]);
       else if (action.wish === "clone") void navigate({ to: "/new", search: { from: run.id } });
     },
     isPending: asked.isPending,

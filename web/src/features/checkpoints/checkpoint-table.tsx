@@ -1,10 +1,13 @@
 /** One row per checkpoint: when and where it was written, whether it is still there, and what can be done with it. */
 
+import { problemSentence } from "@/api/problem";
+import { useRunWish } from "@/api/run-actions";
 import type { Checkpoint, Run } from "@/api/types";
 import { Button } from "@/components/button";
 import { DataTable, NumberCell, RowHead } from "@/components/data-table";
 import { Moment } from "@/components/moment";
 import { ScrollRegion } from "@/components/scroll-region";
+import { announce } from "@/lib/announcements";
 import { formatBytes } from "@/lib/bytes";
 import { copyText } from "@/lib/copy-text";
 import { formatDuration } from "@/lib/durations";
@@ -69,12 +72,24 @@ function standing({ removed, superseded }: Checkpoint): string {
 }
 
 function Actions({ run, checkpoint }: { run: Run; checkpoint: Checkpoint }) {
+  const wish = useRunWish();
   const { step } = checkpoint;
+  const canRetry = run.kind === "managed" && (run.state === "failed" || run.state === "cancelled");
+  const retry = () =>
+    wish.mutate(
+      { runId: run.id, wish: { kind: "retry", fromStep: step } },
+      { onError: (error) => announce(problemSentence(error)) },
+    );
   return (
     <span className={styles.buttons}>
       <Button icon="copy" onClick={() => void copyText(exportCommand(run.id, step), "Command")}>
         Copy export command
       </Button>
+      {canRetry && (
+        <Button disabled={wish.isPending} onClick={retry}>
+          Retry from {formatInteger(step)}
+        </Button>
+      )}
     </span>
   );
 }

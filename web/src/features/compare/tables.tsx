@@ -29,7 +29,7 @@ export function Tables({ runs, showsAll, setShowsAll }: TablesProps) {
 }
 
 function Differences({ runs, showsAll, setShowsAll }: TablesProps) {
-  const specs = runs.map(({ run }) => run.spec);
+  const specs = runs.map(({ run }) => run.spec ?? run.config);
   const { rows, numFields, numDifferent } = specTable(specs, showsAll);
   return (
     <Panel

@@ -3,6 +3,7 @@ import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useId, useMemo, useRef } from "react";
 import { problemSentence } from "@/api/problem";
 import { runOptions, runsOptions } from "@/api/runs";
+import type { Run } from "@/api/types";
 import { Banner } from "@/components/banner";
 import { Button, Toggle } from "@/components/button";
 import { DataTable } from "@/components/data-table";
@@ -33,7 +34,7 @@ export function ConfigPage({ runId, search, setSearch }: ConfigPageProps) {
   });
   const other = search.against === undefined ? undefined : against;
   const all = useMemo(
-    () => (run ? configBlocks(run.spec, other?.spec, search.q ?? "") : []),
+    () => (run ? configBlocks(configOf(run), other && configOf(other), search.q ?? "") : []),
     [run, other, search.q],
   );
   const blocks = other && search.only ? onlyDifferent(all) : all;
@@ -55,6 +56,11 @@ export function ConfigPage({ runId, search, setSearch }: ConfigPageProps) {
       )}
     </>
   );
+}
+
+/** What the writer of an external run told stands in the place of a spec. */
+function configOf(run: Run): unknown {
+  return run.spec ?? run.config;
 }
 
 function Nothing({ search, setSearch }: Pick<ConfigPageProps, "search" | "setSearch">) {

@@ -1,8 +1,15 @@
 /** What is wrong with the run, over its pages: why it failed, or since when nothing is heard of it. */
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { checkpointsOptions } from "@/api/checkpoints";
+import { problemSentence } from "@/api/problem";
+import { useRunWish } from "@/api/run-actions";
 import type { Run } from "@/api/types";
 import { Banner } from "@/components/banner";
+import { Button } from "@/components/button";
+import { ButtonLink } from "@/components/button-link";
 import { ForeignText } from "@/components/foreign-text";
 import { silence } from "@/components/run-standing";
+import { announce } from "@/lib/announcements";
 import { formatInteger } from "@/lib/numbers";
 import { firstLine } from "@/lib/texts";
 import { formatMoment } from "@/lib/times";
@@ -23,6 +30,7 @@ function FailedBanner({ run }: { run: Run }) {
   return (
     <Banner
       kind="error"
+      actions={<FailedActions run={run} />}
       detail={
         traceback && (
           <details className={styles.traceback}>
@@ -39,6 +47,30 @@ function FailedBanner({ run }: { run: Run }) {
         </>
       )}
     </Banner>
+  );
+}
+
+/** To the lines that say why, and on from the newest checkpoint. */
+function FailedActions({ run }: { run: Run }) {
+  const wish = useRunWish();
+  const { data } = useInfiniteQuery(checkpointsOptions(run.id));
+  const newest = data?.pages[0]?.items.find(({ removed, superseded }) => !removed && !superseded);
+  const retry = (fromStep: number) =>
+    wish.mutate(
+      { runId: run.id, wish: { kind: "retry", fromStep } },
+      { onError: (error) => announce(problemSentence(error)) },
+    );
+  return (
+    <>
+      <ButtonLink to="/runs/$runId/logs" params={{ runId: run.id }} search={{ level: "error" }}>
+        Open log
+      </ButtonLink>
+      {newest && run.kind === "managed" && (
+        <Button disabled={wish.isPending} onClick={() => retry(newest.step)}>
+          Retry from {formatInteger(newest.step)}
+        </Button>
+      )}
+    </>
   );
 }
 

@@ -1,4 +1,5 @@
 /** Title, state, tags, what can be done, and the line of facts below. */
+import { useNavigate } from "@tanstack/react-router";
 import { isOver, type Run } from "@/api/types";
 import { Button } from "@/components/button";
 import type { IconName } from "@/components/icon";
@@ -44,6 +45,7 @@ export function RunHead({ run }: { run: Run }) {
 
 /** The two or three that are wanted most stand open; the menu has all. */
 function Actions({ run }: { run: Run }) {
+  const navigate = useNavigate();
   const { act, isPending, dialog } = useRunActions(run);
   const all = actionsOf(run);
   return (
@@ -59,7 +61,7 @@ function Actions({ run }: { run: Run }) {
           {action.label}
         </Button>
       ))}
-      <RunMenu run={run} />
+      <RunMenu run={run} onDeleted={() => void navigate({ to: "/" })} />
       {dialog}
     </div>
   );
@@ -74,7 +76,7 @@ function Facts({ run }: { run: Run }) {
   return (
     <div className={styles.facts}>
       <span>
-        <b>{run.parallelism}</b>
+        <b>{run.parallelism ?? "another framework"}</b>
       </span>
       <span>
         attempt <b>{formatInteger(run.attempt)}</b>

@@ -26,7 +26,7 @@ export function RunStats({ run }: { run: Run }) {
       >
         <MetricText name="reward" value={last?.reward} />
       </Stat>
-      <Stat label="Loss" note={last && last.loss_aggregation && `${last.loss_aggregation}, certified`}>
+      <Stat label="Loss" note={last?.loss_aggregation && `${last.loss_aggregation}, certified`}>
         <MetricText name="loss" value={last?.loss} />
       </Stat>
       <Stat

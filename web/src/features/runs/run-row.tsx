@@ -11,7 +11,7 @@ import { Sparkline } from "@/components/sparkline";
 import { StateBadge } from "@/components/state-badge";
 import { Tag, tagText } from "@/components/tag";
 import { classNames } from "@/lib/class-names";
-import { formatInteger } from "@/lib/numbers";
+import { formatInteger, MISSING } from "@/lib/numbers";
 import styles from "./run-row.module.css";
 
 export interface RunRowProps {
@@ -73,7 +73,7 @@ export const RunRow = memo(function RunRow({
           <Tags tags={run.tags} onTag={onTag} />
         </div>
       </td>
-      <td className={styles.policy}>{run.batch_policy}</td>
+      <td className={styles.policy}>{run.batch_policy ?? MISSING}</td>
       <td className={styles.spark}>
         {run.last && <Sparkline values={run.batch_sizes} isMuted={isOver(run.state)} />}
       </td>

@@ -1,6 +1,7 @@
 /** The list of runs: one row tells state, size, progress and why it waits. */
 import { useMemo, useRef } from "react";
 import { problemSentence } from "@/api/problem";
+import { isOver } from "@/api/types";
 import { Button } from "@/components/button";
 import { ButtonLink } from "@/components/button-link";
 import { LoadingBars } from "@/components/loading-bars";
@@ -19,7 +20,6 @@ import { SelectionBar } from "./selection-bar";
 import { countAll } from "./state-groups";
 import { useHeldRuns } from "./use-held-runs";
 import { type RunsQuery, useRuns } from "./use-runs";
-import { useSortedRuns } from "./use-sorted-runs";
 
 const RETRY_S = 5;
 const LOADING_ROWS = 8;
@@ -33,6 +33,7 @@ export interface RunsPageProps {
 export function RunsPage({ search, setSearch }: RunsPageProps) {
   usePageTitle("Runs");
   const query = useRuns(search);
+  const runs = query.data?.pages.flatMap((page) => page.items) ?? [];
   const counts = query.data?.pages[0]?.by_state ?? null;
   const all = useRuns({}).data?.pages[0]?.by_state;
   return (
@@ -49,7 +50,13 @@ export function RunsPage({ search, setSearch }: RunsPageProps) {
       <Panel aria-label="Runs" className={styles.panel}>
         <RunsBody query={query} search={search} setSearch={setSearch} />
       </Panel>
-      {search.sel && <SelectionBar ids={search.sel} onClear={() => setSearch({ ...search, sel: [] })} />}
+      {search.sel && (
+        <SelectionBar
+          ids={search.sel}
+          allAreOver={search.sel.every((id) => runs.some((run) => run.id === id && isOver(run.state)))}
+          onClear={() => setSearch({ ...search, sel: [] })}
+        />
+      )}
     </Page>
   );
 }
@@ -82,7 +89,7 @@ function RunsBody({ query, search, setSearch }: RunsBodyProps) {
   const { data, error, refetch } = query;
   const runs = data?.pages.flatMap((page) => page.items) ?? [];
   const { shown, numHeld, release } = useHeldRuns(runs, JSON.stringify(filter));
-  const rows = useSortedRuns(sort === undefined ? shown : runs, sort, query);
+  const rows = sort === undefined ? shown : runs;
   const latest = useRef({ search, setSearch });
   latest.current = { search, setSearch };
   const { onSelect, onTag } = useMemo(() => rowActions(latest), []);
@@ -114,7 +121,6 @@ function RunsBody({ query, search, setSearch }: RunsBodyProps) {
       {query.hasNextPage && (
         <p className={styles.more} role="status">
           {formatInteger(runs.length)} of {formatInteger(data.pages[0]?.total ?? 0)} runs are loaded
-          {sort !== undefined && "; the others are sorted in as they come"}
         </p>
       )}
     </>

@@ -69,9 +69,7 @@ export function RunsTable({ runs, selected, onSelect, onTag, sort, onSort, onEnd
           <th scope="col" className={styles.box}>
             <span className="sr-only">Selected</span>
           </th>
-          <th scope="col" className={styles.state}>
-            State
-          </th>
+          <SortHead label="State" column="state" className={styles.state} sort={sort} onSort={onSort} />
           <SortHead label="Name" column="name" sort={sort} onSort={onSort} />
           <th scope="col" className={styles.policy}>
             Batch policy
@@ -79,25 +77,17 @@ export function RunsTable({ runs, selected, onSelect, onTag, sort, onSort, onEnd
           <th scope="col" className={styles.spark}>
             Batch size
           </th>
-          <SortHead label="Last" column="batch" className={styles.batch} sort={sort} onSort={onSort} />
-          <SortHead
-            label="Progress"
-            column="progress"
-            className={styles.progress}
-            sort={sort}
-            onSort={onSort}
-          />
+          <SortHead label="Last" column="batch_size" className={styles.batch} sort={sort} onSort={onSort} />
+          <SortHead label="Progress" column="steps" className={styles.progress} sort={sort} onSort={onSort} />
           <SortHead label="Reward" column="reward" className={styles.reward} sort={sort} onSort={onSort} />
           <SortHead label="Loss" column="loss" className={styles.loss} sort={sort} onSort={onSort} />
-          <SortHead label="Tokens/s" column="tokens" className={styles.tokens} sort={sort} onSort={onSort} />
+          <th scope="col" className={styles.tokens}>
+            Tokens/s
+          </th>
           <SortHead label="Started" column="started" className={styles.started} sort={sort} onSort={onSort} />
-          <SortHead
-            label="Duration"
-            column="duration"
-            className={styles.duration}
-            sort={sort}
-            onSort={onSort}
-          />
+          <th scope="col" className={styles.duration}>
+            Duration
+          </th>
           <th scope="col" className={styles.menu}>
             <span className="sr-only">Actions</span>
           </th>

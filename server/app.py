@@ -28,6 +28,7 @@ from server.live import endpoints as live
 from server.logs import endpoints as logs
 from server.openapi import describe
 from server.planning import endpoints as planning
+from server.retention import endpoints as retention
 from server.rollouts import endpoints as rollouts
 from server.runs import endpoints as runs
 from server.runs import wish_endpoints as wishes
@@ -73,7 +74,7 @@ def create_app(settings: Settings, make_supervisor: MakeSupervisor | None = None
         redirect_slashes=False,
     )
     app.state.services = services
-    for module in (runs, wishes, external, planning, steps, history, events, exports, ingest, live):
+    for module in (runs, wishes, external, retention, planning, steps, history, events, exports, ingest, live):
         app.include_router(module.router)
     for module in (rollouts, ledger, logs, checkpoints, timeline, system, advisories):
         app.include_router(module.router)

@@ -14,6 +14,7 @@ from server.external.service import ExternalRuns
 from server.ingest.service import Ingest
 from server.live.hub import LiveHub
 from server.planning.service import Planner
+from server.retention.keeper import RetentionKeeper
 from server.runs.removal import RunRemover
 from server.runs.service import RunStore
 from server.runs.supervisor_port import RunSupervisor
@@ -37,6 +38,10 @@ def _wishes(request: Request) -> RunWishes:
 
 def _external(request: Request) -> ExternalRuns:
     return _services(request).external
+
+
+def _retention(request: Request) -> RetentionKeeper:
+    return _services(request).retention
 
 
 def _database(request: Request) -> Database:
@@ -90,6 +95,7 @@ def _principal(request: Request) -> Principal:
 Runs = Annotated[RunStore, Depends(_runs)]
 Wishes = Annotated[RunWishes, Depends(_wishes)]
 External = Annotated[ExternalRuns, Depends(_external)]
+Retention = Annotated[RetentionKeeper, Depends(_retention)]
 Reading = Annotated[Database, Depends(_database)]
 Recording = Annotated[Ingest, Depends(_ingest)]
 Remover = Annotated[RunRemover, Depends(_remover)]

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 
 from server.audit.log import AuditLog
+from server.audit.pending import with_note
 from server.auth.tokens import TokenStore
 from server.database.engine import Database
 from server.database.migrate import prepare_database
@@ -19,6 +21,7 @@ from server.http.gate import Gate
 from server.ingest.service import Ingest
 from server.live.hub import LiveHub
 from server.planning.service import Planner
+from server.retention.keeper import RetentionKeeper
 from server.runs import queries
 from server.runs.queries import RunFilter
 from server.runs.removal import RunRemover
@@ -45,6 +48,7 @@ class Services:
     wishes: RunWishes
     external: ExternalRuns
     external_watch: ExternalWatch
+    retention: RetentionKeeper
     remover: RunRemover
     ingest: Ingest
     planner: Planner
@@ -71,12 +75,14 @@ class Services:
         self.supervisor.start()
         self.remover.start()
         self.external_watch.start()
+        self.retention.start()
 
     def stop(self) -> None:
         """End the threads; what was queued for the database is still written."""
         self.supervisor.stop()
         self.remover.stop()
         self.external_watch.stop()
+        self.retention.stop()
         self.hub.close()
         self.writer.stop()
         self.database.close()
@@ -84,7 +90,7 @@ class Services:
 
 def build_services(settings: Settings, make_supervisor: MakeSupervisor | None) -> Services:
     database = Database(settings.resolved_database_url)
-    writer = Writer(database.write_engine, capacity=settings.max_queued_writes)
+    writer = Writer(database.write_engine, capacity=settings.max_queued_writes, beside=with_note)
 
     def summaries(run_ids: list[str]) -> list[RunSummary]:
         with database.read() as connection:
@@ -103,6 +109,7 @@ def build_services(settings: Settings, make_supervisor: MakeSupervisor | None) -
 
     figures = ServerFigures()
     figures.watch(num_queued_writes=lambda: writer.num_queued, num_streams=lambda: hub.num_streams, runs=runs_by_state)
+    delete_grace = timedelta(seconds=settings.delete_grace_s)
     runs = RunStore(database, writer, hub.run_changed)
     return Services(
         settings=settings,
@@ -111,13 +118,14 @@ def build_services(settings: Settings, make_supervisor: MakeSupervisor | None) -
         writer=writer,
         hub=hub,
         runs=runs,
-        wishes=RunWishes(writer, hub.run_changed),
+        wishes=RunWishes(writer, hub.run_changed, delete_grace=delete_grace),
         external=ExternalRuns(writer, hub.run_changed),
+        retention=RetentionKeeper(database, writer, settings.retention),
         external_watch=ExternalWatch(runs, _external_deadlines(settings)),
-        remover=RunRemover(database, writer, settings.run_dir),
+        remover=RunRemover(database, writer, settings.run_dir, grace=delete_grace),
         ingest=Ingest(writer, hub, figures),
         planner=Planner(database),
-        audit=AuditLog(database, writer),
+        audit=AuditLog(database),
         recording=Gate(settings.max_recording_batches),
         tokens=TokenStore(database, writer, settings.token_path),
         supervisor=make_supervisor(runs) if make_supervisor else NoSupervisor(),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from pathlib import Path
+
+from server.retention.limits import RetentionLimits
 
 DEFAULT_PORT = 8642
 MIB = 1024 * 1024
@@ -38,6 +40,10 @@ class Settings:
     """An external run whose writer tells nothing for so long is lost; a writer may post steps and no heartbeats."""
     external_stop_deadline_s: float = 60.0
     """An external run that is asked to stop and has not within this time counts as cancelled."""
+    delete_grace_s: float = 30.0
+    """For so long a deleted run can be restored; then its records are removed."""
+    retention: RetentionLimits = field(default_factory=RetentionLimits)
+    """How much is kept of old rollouts, logs, schedules, timelines and samples of the machine."""
     max_active_runs: int = 1
     """Runs at a time; the others wait. More would share the cores of one machine, and each be slower than alone."""
     max_body_bytes: int = 64 * MIB
@@ -49,8 +55,10 @@ class Settings:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Settings:
-        """Read SWELL_HOME (default `~/.swell`), SWELL_HOST, SWELL_PORT, SWELL_DATABASE_URL, SWELL_ALLOWED_HOSTS and
-        SWELL_MAX_ACTIVE_RUNS. Raises ValueError for what cannot be.
+        """Read SWELL_HOME (default `~/.swell`), SWELL_HOST, SWELL_PORT, SWELL_DATABASE_URL, SWELL_ALLOWED_HOSTS,
+        SWELL_MAX_ACTIVE_RUNS, and what is kept: SWELL_KEEP_ROLLOUT_STEPS, SWELL_KEEP_LOG_LINES,
+        SWELL_KEEP_SCHEDULE_STEPS, SWELL_KEEP_TIMELINE_STEPS, SWELL_KEEP_SYSTEM_DAYS (numbers, or `all`). Raises
+        ValueError for what cannot be.
         """
         return cls(
             home=Path(environment.get("SWELL_HOME") or "~/.swell").expanduser().resolve(),
@@ -59,6 +67,7 @@ class Settings:
             database_url=environment.get("SWELL_DATABASE_URL") or None,
             allowed_hosts=tuple(filter(None, (environment.get("SWELL_ALLOWED_HOSTS") or "").split(","))),
             max_active_runs=_number(environment, "SWELL_MAX_ACTIVE_RUNS", default=1, lowest=1, highest=1000),
+            retention=_retention(environment),
         )
 
     @property
@@ -79,6 +88,17 @@ class Settings:
     def run_dir(self, run_id: str) -> Path:
         """The directory of one run, for its journal and logs."""
         return self.home / "runs" / run_id
+
+
+def _retention(environment: Mapping[str, str]) -> RetentionLimits:
+    found: dict[str, int | None] = {}
+    for limit in fields(RetentionLimits):
+        name = f"SWELL_KEEP_{limit.name.upper()}"
+        if environment.get(name) == "all":
+            found[limit.name] = None
+        elif environment.get(name):
+            found[limit.name] = _number(environment, name, default=0, lowest=1, highest=10**9)
+    return RetentionLimits(**found)
 
 
 def _number(environment: Mapping[str, str], name: str, *, default: int, lowest: int, highest: int) -> int:

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Path, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from server.auth.access import Access, requires
-from server.auth.schemas import LoginLink, NewToken, TokenList, TokenRequest
+from server.auth.schemas import LoginLink, NewAdminToken, NewToken, TokenList, TokenRequest
 from server.auth.tokens import CODE_LIFETIME, SESSION_LIFETIME
 from server.dependencies import SessionCookie, Tokens
 from server.http.guarded_route import GuardedRoute
@@ -74,6 +74,20 @@ def list_tokens(tokens: Tokens) -> TokenList:
 def revoke_token(token_id: Annotated[WholeNumber, Path(ge=1, le=2**53 - 1)], tokens: Tokens) -> None:
     """End a token, or log a browser out, at once."""
     tokens.revoke(token_id)
+
+
+@router.post("/api/v1/tokens/{token_id}/rotate", operation_id="rotateToken")
+@requires(Access.ADMIN)
+def rotate_token(token_id: Annotated[WholeNumber, Path(ge=1, le=2**53 - 1)], tokens: Tokens) -> NewToken:
+    """Give a program's token another secret. The old one ends at once."""
+    return tokens.rotate(token_id)
+
+
+@router.post("/api/v1/admin-token/rotate", operation_id="rotateAdminToken")
+@requires(Access.ADMIN)
+def rotate_admin_token(tokens: Tokens) -> NewAdminToken:
+    """Give the admin token another secret, in the server's own file too. The old one ends at once."""
+    return NewAdminToken(token=tokens.rotate_admin())
 
 
 def _local_path(path: str) -> str:

@@ -35,6 +35,8 @@ class TokenInfo(TextModel):
     access: Literal["read", "write", "admin"]
     created_at: datetime
     expires_at: datetime | None
+    rotated_at: datetime | None
+    """When it was last given another secret."""
     revoked_at: datetime | None
 
 
@@ -44,8 +46,14 @@ class TokenList(TextModel):
     items: tuple[TokenInfo, ...]
 
 
+class NewAdminToken(TextModel):
+    """The admin token that was just made; it is in the server's own file, too."""
+
+    token: str
+
+
 class NewToken(TextModel):
-    """A token that was just made. It is told here and never again."""
+    """A token that was just made, or given another secret. It is told here and never again."""
 
     id: int
     name: str

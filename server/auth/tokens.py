@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -10,11 +11,11 @@ from sqlalchemy import insert, or_, select, update
 
 from server.auth.access import Access, Principal
 from server.auth.random_token import hash_token, new_token
-from server.auth.schemas import TokenInfo
+from server.auth.schemas import NewToken, TokenInfo
 from server.database.engine import Database
 from server.database.tables import attempts, login_codes, runs, tokens
 from server.database.writer import Transaction, Writer
-from server.errors import NotFoundError
+from server.errors import ConflictError, NotFoundError
 
 SESSION_LIFETIME = timedelta(days=30)
 CODE_LIFETIME = timedelta(minutes=15)
@@ -31,11 +32,13 @@ class TokenStore:
         self._admin_token_path = admin_token_path
         # What does not end by itself, by hash: an ingest token is asked for with every record of a run.
         self._remembered: dict[str, Principal] = {}
+        self._admin_hash = ""
+        self._rotating = threading.Lock()
 
     def prepare(self) -> None:
         """Make the admin token at the first start; later starts use the one in the file."""
-        token = _read_or_create(self._admin_token_path)
-        self._remembered[hash_token(token)] = Principal(access=Access.ADMIN, name="admin")
+        self._admin_hash = hash_token(_read_or_create(self._admin_token_path))
+        self._remembered[self._admin_hash] = Principal(access=Access.ADMIN, name="admin")
 
     def remembered(self, token: str) -> Principal | None:
         """Whose token it is, if that is known without the database."""
@@ -94,6 +97,43 @@ class TokenStore:
 
         self._writer.run(work)
 
+    def rotate(self, token_id: int) -> NewToken:
+        """Give a program's token another secret; the old one ends at once. Raises NotFoundError or ConflictError."""
+        token = new_token("swt")
+
+        def work(transaction: Transaction) -> NewToken:
+            connection, mine = transaction.connection, tokens.c.id == token_id
+            row = connection.execute(select(tokens).where(mine)).one_or_none()
+            if row is None:
+                raise NotFoundError(f"There is no token with the id {token_id}.")
+            if row.kind != "api" or row.revoked_at is not None:
+                what = "a browser's session" if row.kind != "api" else "revoked"
+                raise ConflictError("not-rotatable", f"The token is {what}; make a new one instead.")
+            connection.execute(
+                update(tokens).where(mine).values(token_hash=hash_token(token), rotated_at=datetime.now(UTC))
+            )
+            return NewToken(id=token_id, name=row.name, access=row.access, token=token)
+
+        return self._writer.run(work)
+
+    def rotate_admin(self) -> str:
+        """Give the admin token another secret, in its file too; the old one ends at once.
+
+        Tokens and sessions that were made with the old one go on; they can be listed and revoked.
+        """
+        token = new_token("swa")
+        partial = self._admin_token_path.with_name(self._admin_token_path.name + ".new")
+        partial.unlink(missing_ok=True)
+        _create(partial, token)
+        with self._rotating:
+            # The note of who asked for it is kept before anything has changed.
+            self._writer.run(lambda _: None)
+            partial.replace(self._admin_token_path)
+            self._remembered[hash_token(token)] = Principal(access=Access.ADMIN, name="admin")
+            old, self._admin_hash = self._admin_hash, hash_token(token)
+            self._remembered.pop(old, None)
+        return token
+
     def create_login_code(self) -> str:
         """Make a code that turns into a browser session once, within fifteen minutes."""
         code, now = new_token("swc"), datetime.now(UTC)
@@ -149,15 +189,22 @@ def _insert(
 
 
 def _read_or_create(path: Path) -> str:
+    token = new_token("swa")
     try:
-        # O_EXCL and the mode in one call: the file is never readable by others, not even for a moment.
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        _create(path, token)
     except FileExistsError:
         token = path.read_text().strip()
         if not token:
             raise ValueError(f"{path} is empty; remove it, and the next start makes a new token") from None
         return token
-    token = new_token("swa")
+    return token
+
+
+def _create(path: Path, token: str) -> None:
+    """Write a file that is not there yet. Raises FileExistsError."""
+    # O_EXCL and the mode in one call: the file is never readable by others, not even for a moment.
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w") as file:
         file.write(token + "\n")
-    return token
+        file.flush()
+        os.fsync(file.fileno())

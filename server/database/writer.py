@@ -50,8 +50,12 @@ class _Job:
 class Writer:
     """One thread with one connection. Start it before use; `stop` finishes what is queued."""
 
-    def __init__(self, engine: Engine, *, capacity: int) -> None:
+    def __init__(
+        self, engine: Engine, *, capacity: int, beside: Callable[[Work[Any]], Work[Any]] | None = None
+    ) -> None:
+        """beside: adds to a piece of work what belongs into its savepoint; called in the thread that queues it."""
         self._engine = engine
+        self._beside = beside or (lambda work: work)
         self._queue: queue.Queue[_Job | None] = queue.Queue(maxsize=capacity)
         self._thread = threading.Thread(target=self._loop, name="database-writer", daemon=True)
 
@@ -71,7 +75,7 @@ class Writer:
         """Queue the work. Raises BusyError when the queue is full."""
         future: Future[T] = Future()
         try:
-            self._queue.put_nowait(_Job(work=work, future=future))
+            self._queue.put_nowait(_Job(work=self._beside(work), future=future))
         except queue.Full:
             raise BusyError(f"{self._queue.maxsize} writes are waiting") from None
         return future

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Coroutine
 from contextlib import nullcontext
 from typing import Any
@@ -12,14 +11,12 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from server.audit.log import AuditLog
+from server.audit.pending import PendingNote, pending_note
 from server.auth.access import Access, Principal, rule_of
 from server.auth.tokens import TokenStore
 from server.http.problems import ProblemError
 from server.http.strict_request import StrictRequest
 from server.telemetry.request_id import current_request_id
-
-log = logging.getLogger(__name__)
 
 
 class GuardedRoute(APIRoute):
@@ -28,7 +25,7 @@ class GuardedRoute(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         access = rule_of(self.endpoint)
         handle = super().get_route_handler()
-        path, operation = self.path_format, self.operation_id or self.name
+        path, operation, status = self.path_format, self.operation_id or self.name, self.status_code or 200
         is_batch = access is Access.INGEST and path.endswith(":batch")
         changes = access in (Access.WRITE, Access.ADMIN) and not (self.methods or set()) <= {"GET", "HEAD"}
 
@@ -41,11 +38,10 @@ class GuardedRoute(APIRoute):
             try:
                 if access is not Access.PUBLIC:
                     strict.state.principal = await _authorized(strict, access)
-                with request.app.state.services.recording.passing() if is_batch else nullcontext():
-                    response = await handle(strict)
                 if changes:
-                    await run_in_threadpool(_note, strict, operation, response.status_code)
-                return response
+                    pending_note.set(_note(strict, operation, status))
+                with request.app.state.services.recording.passing() if is_batch else nullcontext():
+                    return await handle(strict)
             except ProblemError:
                 await strict.drain()
                 raise
@@ -53,20 +49,16 @@ class GuardedRoute(APIRoute):
         return guarded
 
 
-def _note(request: Request, operation: str, status: int) -> None:
-    """Keep who changed what. The change is made: that it could not be noted must not look as if it had failed."""
+def _note(request: Request, operation: str, status: int) -> PendingNote:
+    """Who asks for the change; it is kept together with the change, or not at all."""
     principal: Principal = request.state.principal
-    audit: AuditLog = request.app.state.services.audit
-    try:
-        audit.note(
-            actor=principal.name,
-            operation=operation,
-            path=request.url.path,
-            status=status,
-            request_id=current_request_id.get() or "",
-        )
-    except Exception:
-        log.exception("could not note that %s asked for %s %s", principal.name, operation, request.url.path)
+    return PendingNote(
+        actor=principal.name,
+        operation=operation,
+        path=request.url.path,
+        status=status,
+        request_id=current_request_id.get() or "",
+    )
 
 
 async def _authorized(request: Request, access: Access) -> Principal:

@@ -23,6 +23,7 @@ from server.runs.new_run import NewRun
 from server.runs.queries import RunFilter
 from server.runs.schemas import CreatedRun, Run, RunChange, RunPage
 from server.runs.shown_run import shown_run
+from server.runs.sorting import RunSort, SortKey, SortOrder
 from server.runs.version_header import IfMatch, version_of
 
 router = APIRouter(prefix="/api/v1/runs", tags=["runs"], route_class=GuardedRoute)
@@ -74,22 +75,27 @@ def list_runs(
         list[str], Query(max_length=20, description="`tag=value`, or `tag` for any value; all must match.")
     ] = [],  # noqa: B006
     archived: Annotated[bool, Query(description="Also those that are archived.")] = False,
-    cursor: Annotated[str | None, Query(max_length=200, description="The next_cursor of the page before.")] = None,
+    sort: Annotated[SortKey, Query(description="What they are ordered by; what is not known comes last.")] = (
+        SortKey.CREATED
+    ),
+    order: Annotated[SortOrder, Query(description="Which end of it comes first.")] = SortOrder.DESCENDING,
+    cursor: Annotated[str | None, Query(max_length=1000, description="The next_cursor of the page before.")] = None,
     limit: Annotated[WholeNumber, Query(ge=1, le=500)] = 100,
 ) -> RunPage:
-    """Runs, newest first."""
+    """Runs, newest first unless told otherwise."""
     unstated = RunFilter(text=text, name=name, tags=tuple(map(_tag, tag)), archived=archived)
     filter_ = replace(unstated, states=tuple(state))
+    sorted_by = RunSort(key=sort, order=order)
     try:
-        before = None if cursor is None else decode_cursor(cursor, filter_)
+        after = None if cursor is None else decode_cursor(cursor, filter_, sorted_by)
     except ValueError as error:
         problem = FieldProblem(parameter="cursor", detail=str(error))
         raise ProblemError(422, "invalid", f"cursor {error}.", errors=[problem]) from None
     with database.read() as connection:
-        items, next_key = queries.page(connection, filter_, before_key=before, limit=limit)
+        items, next_place = queries.page(connection, filter_, sorted_by, after=after, limit=limit)
         return RunPage(
             items=tuple(items),
-            next_cursor=None if next_key is None else encode_cursor(next_key, filter_),
+            next_cursor=None if next_place is None else encode_cursor(next_place, filter_, sorted_by),
             total=queries.count(connection, filter_),
             by_state=queries.count_by_state(connection, unstated),
         )

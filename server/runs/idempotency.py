@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Connection, delete, insert, select
 
-from server.database.tables import idempotency_keys
-from server.errors import KeyReusedError
+from server.database.tables import idempotency_keys, runs
+from server.errors import ConflictError, KeyReusedError
 
 _KEPT_FOR = timedelta(hours=24)
 
@@ -23,7 +23,10 @@ class IdempotencyKey:
 
 
 def known_run(connection: Connection, key: IdempotencyKey) -> str | None:
-    """The run that this key made, or None. Raises KeyReusedError when it stands for another request."""
+    """The run that this key made, or None. Raises KeyReusedError when it stands for another request.
+
+    Raises ConflictError when the run was deleted.
+    """
     row = connection.execute(
         select(idempotency_keys).where(idempotency_keys.c.owner == key.owner, idempotency_keys.c.key == key.key)
     ).one_or_none()
@@ -32,6 +35,10 @@ def known_run(connection: Connection, key: IdempotencyKey) -> str | None:
     if row.content_hash != key.content_hash:
         raise KeyReusedError(f"The key {key.key!r} was sent with another body before; choose a new one.")
     run_id: str = row.run_id
+    if connection.scalar(select(runs.c.key).where(runs.c.id == run_id, runs.c.deleted_at.is_(None))) is None:
+        raise ConflictError(
+            "run-deleted", f"The key {key.key!r} made run {run_id}, which was deleted; choose a new key."
+        )
     return run_id
 
 

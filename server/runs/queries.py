@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeAlias
 
 import orjson
 from sqlalchemy import ColumnElement, Connection, Row, Select, and_, exists, func, or_, select
@@ -14,12 +14,17 @@ from orchestrator.contracts.batch_spec import BatchSpec, FixedBatchSpec
 from orchestrator.contracts.run_spec import RunSpec
 from orchestrator.contracts.run_state import RunState
 from server.database.tables import attempts, run_tags, runs
-from server.errors import NotFoundError
+from server.errors import ConflictError, NotFoundError
+from server.runs import known_checkpoints
 from server.runs.records import AttemptRecord, RunKind, RunRecord
 from server.runs.run_id import is_run_id
 from server.runs.schemas import LastStep, Run, RunSummary
 from server.runs.secrets import without_secrets
+from server.runs.sorting import RunSort
 from trainer.contracts.parallelism_spec import ParallelismSpec
+
+Place: TypeAlias = tuple[float | str | None, int]
+"""Of a run in a sorted list: what it is sorted by, and its key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +102,30 @@ def run_key(connection: Connection, run: str) -> int:
     return int(key)
 
 
+def deleted_run(connection: Connection, run: str) -> Row[Any]:
+    """The row of a run that was deleted, by its id, or the newest of that name.
+
+    Raises ConflictError when it is there, NotFoundError when there is nothing of it.
+    """
+    by = runs.c.id if is_run_id(run) else runs.c.name
+    query = select(runs).where(by == run, runs.c.deleted_at.is_not(None)).order_by(runs.c.key.desc()).limit(1)
+    row = connection.execute(query).one_or_none()
+    if row is None:
+        run_key(connection, run)
+        raise ConflictError("not-deleted", "The run is not deleted.")
+    return row
+
+
+def resume_step(connection: Connection, run_key: int) -> int | None:
+    """The checkpoint that the run's next attempt begins at; None: the newest there is."""
+    row = connection.execute(
+        select(runs.c.resume_step, runs.c.attempts_before_retry).where(runs.c.key == run_key)
+    ).one()
+    return known_checkpoints.resume_step(
+        connection, run_key, asked=row.resume_step, retried_attempt=row.attempts_before_retry
+    )
+
+
 def runs_in(connection: Connection, states: Iterable[RunState], kind: RunKind) -> tuple[RunRecord, ...]:
     chosen = select(runs).where(runs.c.state.in_(list(states)), runs.c.kind == kind)
     rows = connection.execute(chosen.order_by(runs.c.key))
@@ -152,17 +181,19 @@ def summaries(connection: Connection, run_ids: Sequence[str]) -> list[RunSummary
 
 
 def page(
-    connection: Connection, filter_: RunFilter, *, before_key: int | None, limit: int
-) -> tuple[list[RunSummary], int | None]:
-    """The newest matching runs below a key, and the key below which the next page begins."""
-    query = select(runs).where(_matches(filter_)).order_by(runs.c.key.desc()).limit(limit + 1)
-    if before_key is not None:
-        query = query.where(runs.c.key < before_key)
-    rows = connection.execute(query).all()
-    shown = rows[:limit]
-    tags = _tags(connection, [row.key for row in shown])
-    items = [_summary(row, tags.get(row.key, {})) for row in shown]
-    return items, shown[-1].key if len(rows) > limit else None
+    connection: Connection, filter_: RunFilter, sort: RunSort, *, after: Place | None, limit: int
+) -> tuple[list[RunSummary], Place | None]:
+    """The matching runs after a place, and the place after which the next page begins, if there is one."""
+    # First the keys alone: sorting whole rows, specs included, takes many times as long.
+    places = select(sort.value, runs.c.key).where(_matches(filter_)).order_by(*sort.order_by).limit(limit + 1)
+    if after is not None:
+        places = places.where(sort.after(*after))
+    found = [(row[0], row[1]) for row in connection.execute(places)]
+    keys = [key for _, key in found[:limit]]
+    rows = {row.key: row for row in connection.execute(select(runs).where(runs.c.key.in_(keys)))}
+    tags = _tags(connection, keys)
+    items = [_summary(rows[key], tags.get(key, {})) for key in keys]
+    return items, found[limit - 1] if len(found) > limit else None
 
 
 def count(connection: Connection, filter_: RunFilter) -> int:

@@ -1,6 +1,6 @@
 """Removes deleted runs, little by little, so that nobody who records waits. A thread of the server; goes on at start.
 
-DELETE ──► run is hidden ──► rows in chunks, the largest tables first ──► the run's row ──► its directory
+DELETE ──► run is hidden ──► a time in which it can be restored ──► rows in chunks ──► the run's row ──► its directory
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ import logging
 import shutil
 import threading
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Table, delete, select, tuple_
+from sqlalchemy import Connection, Table, delete, select, tuple_, update
 
 from server.database.engine import Database
 from server.database.tables import (
@@ -24,6 +25,7 @@ from server.database.tables import (
     log_lines,
     metric_names,
     points,
+    pruned_records,
     rollout_fates,
     rollout_groups,
     rollout_tokens,
@@ -55,7 +57,9 @@ _RETRY_S = 5.0
 class RunRemover:
     """One per server. `wake` it when a run was deleted."""
 
-    def __init__(self, database: Database, writer: Writer, run_dir: Callable[[str], Path]) -> None:
+    def __init__(self, database: Database, writer: Writer, run_dir: Callable[[str], Path], *, grace: timedelta) -> None:
+        """grace: for so long a deletion can be taken back."""
+        self._grace = grace
         self._database = database
         self._writer = writer
         self._run_dir = run_dir
@@ -78,11 +82,16 @@ class RunRemover:
         self._thread.join()
 
     def _work(self) -> None:
-        while self._wake.wait() and not self._stop.is_set():
+        next_due_s: float | None = None
+        while not self._stop.is_set():
+            self._wake.wait(next_due_s)
+            if self._stop.is_set():
+                return
             self._wake.clear()
             try:
-                for key, run_id in self._deleted():
-                    if self._remove(key):
+                due, next_due_s = self._due()
+                for key, run_id in due:
+                    if self._begin(key) and self._remove(key):
                         shutil.rmtree(self._run_dir(run_id), ignore_errors=True)
                         log.info("run %s is removed", run_id)
             except BusyError:
@@ -95,10 +104,25 @@ class RunRemover:
         self._stop.wait(_RETRY_S)
         self._wake.set()
 
-    def _deleted(self) -> list[tuple[int, str]]:
+    def _due(self) -> tuple[list[tuple[int, str]], float | None]:
+        """Deleted runs whose time is over, and the seconds until the next one's is; None: there is no other."""
         with self._database.read() as connection:
-            rows = connection.execute(select(runs.c.key, runs.c.id).where(runs.c.deleted_at.is_not(None)))
-            return [(row.key, row.id) for row in rows]
+            deleted = select(runs.c.key, runs.c.id, runs.c.deleted_at).where(runs.c.deleted_at.is_not(None))
+            rows = connection.execute(deleted).all()
+        now = datetime.now(UTC)
+        due = [(row.key, row.id) for row in rows if row.deleted_at + self._grace <= now]
+        left_s = [(row.deleted_at + self._grace - now).total_seconds() for row in rows]
+        return due, min((seconds for seconds in left_s if seconds > 0), default=None)
+
+    def _begin(self, run_key: int) -> bool:
+        """Make the deletion final. Whether it still stood."""
+
+        def work(transaction: Transaction) -> bool:
+            still = (runs.c.key == run_key, runs.c.deleted_at <= datetime.now(UTC) - self._grace)
+            begun = update(runs).where(*still).values(removal_began_at=datetime.now(UTC))
+            return transaction.connection.execute(begun).rowcount > 0
+
+        return self._writer.run(work)
 
     def _remove(self, run_key: int) -> bool:
         """Whether nothing of the run is left in the database."""
@@ -121,7 +145,7 @@ def _remove_chunk(transaction: Transaction, run_key: int) -> bool:
             return False
     run_id = connection.scalar(select(runs.c.id).where(runs.c.key == run_key))
     connection.execute(delete(idempotency_keys).where(idempotency_keys.c.run_id == run_id))
-    for table in (metric_names, run_tags, attempts):
+    for table in (metric_names, run_tags, pruned_records, attempts):
         connection.execute(delete(table).where(table.c.run_key == run_key))
     connection.execute(delete(runs).where(runs.c.key == run_key))
     return True

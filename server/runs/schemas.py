@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from orchestrator.contracts.messages import NonFinite
+from orchestrator.contracts.messages import NonFinite, StepNumber
 from orchestrator.contracts.run_spec import RunSpec
 from orchestrator.contracts.run_state import RunState
 from server.runs.records import RunKind
@@ -108,14 +108,23 @@ class CloneRequest(TextModel):
     """A JSON merge patch of its spec: `{"optimizer": {"lr": 1e-4}}`; null takes a field away."""
 
 
+class RetryRequest(TextModel):
+    """Where a run that ended goes on."""
+
+    from_step: StepNumber | None = None
+    """Of one of its checkpoints: the step that is trained next. Null: the newest."""
+
+
 class DeletedRun(TextModel):
-    """A run that is no more."""
+    """A run that is no more, unless it is restored."""
 
     id: str
+    restorable_until: datetime
+    """Until then POST …/restore brings it back; afterwards its records are removed."""
 
 
 class RunPage(TextModel):
-    """A page of runs, newest first."""
+    """A page of runs, in the order that was asked for."""
 
     items: tuple[RunSummary, ...]
     next_cursor: str | None

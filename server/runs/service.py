@@ -200,10 +200,17 @@ class RunStore:
             if run.state is not RunState.QUEUED:
                 return None
             key = queries.run_key(connection, run_id)
+            step = queries.resume_step(connection, key)
             started = start_attempt(connection, run_key=key, now=_now())
             self._told(transaction, run_id, started.transition)
             spec = queries.spec(connection, run_id)
-            return LaunchedAttempt(run_id=run_id, number=started.number, spec=spec, ingest_token=started.token)
+            return LaunchedAttempt(
+                run_id=run_id,
+                number=started.number,
+                spec=spec,
+                ingest_token=started.token,
+                resume_step=step,
+            )
 
         return work
 

@@ -10,7 +10,7 @@ from server.errors import ConflictError
 from server.http.guarded_route import GuardedRoute
 from server.runs.changed_spec import changed_spec
 from server.runs.machine_check import check_on_this_machine, refuse_secrets
-from server.runs.schemas import CancelRequest, CloneRequest, DeletedRun, Run
+from server.runs.schemas import CancelRequest, CloneRequest, DeletedRun, RetryRequest, Run
 from server.runs.shown_run import shown_run
 from server.runs.version_header import IfMatch, version_of
 
@@ -44,11 +44,17 @@ def resume_run(
 @router.post("/retry", operation_id="retryRun")
 @requires(Access.WRITE)
 def retry_run(
-    run_id: str, wishes: Wishes, database: Reading, supervisor: Supervisor, asking: Asking, response: Response
+    run_id: str,
+    wishes: Wishes,
+    database: Reading,
+    supervisor: Supervisor,
+    asking: Asking,
+    response: Response,
+    how: RetryRequest = RetryRequest(),  # noqa: B008
 ) -> Run:
-    """Let a run that failed or was cancelled go on: its next attempt begins at the last checkpoint."""
+    """Let a run that failed or was cancelled go on: its next attempt begins at the last checkpoint, or at another."""
     known = shown_run(database, run_id, response)
-    wishes.retry(known.id, by=asking.name)
+    wishes.retry(known.id, by=asking.name, from_step=how.from_step)
     supervisor.wake()
     return shown_run(database, known.id, response)
 
@@ -78,12 +84,23 @@ def clone_run(
 
 @router.delete("", status_code=202, operation_id="deleteRun")
 @requires(Access.WRITE)
-def delete_run(run_id: str, wishes: Wishes, remover: Remover, live: Live, if_match: IfMatch = None) -> DeletedRun:
-    """Delete a run that has ended, with all its records. It is gone at once; its rows follow in the background."""
-    deleted = wishes.delete(run_id, version=version_of(if_match))
+def delete_run(
+    run_id: str, wishes: Wishes, remover: Remover, live: Live, asking: Asking, if_match: IfMatch = None
+) -> DeletedRun:
+    """Delete a run that has ended, with all its records. It is gone at once, and can be restored for a short time."""
+    deleted = wishes.delete(run_id, by=asking.name, version=version_of(if_match))
     remover.wake()
     live.ask_again()
-    return DeletedRun(id=deleted)
+    return DeletedRun(id=deleted.run_id, restorable_until=deleted.restorable_until)
+
+
+@router.post("/restore", operation_id="restoreRun")
+@requires(Access.WRITE)
+def restore_run(run_id: str, wishes: Wishes, database: Reading, live: Live, asking: Asking, response: Response) -> Run:
+    """Take a deletion back, within the time that it told."""
+    restored = wishes.restore(run_id, by=asking.name)
+    live.ask_again()
+    return shown_run(database, restored, response)
 
 
 @router.post("/cancel", operation_id="cancelRun")

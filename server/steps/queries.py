@@ -11,6 +11,8 @@ from sqlalchemy import Connection, Row, select
 from orchestrator.contracts.messages import BatchDecision, MetricMessage, ScheduleMessage
 from server.database.tables import metric_names, points, runs, schedules, steps
 from server.errors import NotFoundError
+from server.retention.limits import RecordKind
+from server.retention.queries import why_not_kept
 from server.steps.columns import REPORT_COLUMNS
 from server.steps.lineage import Segment, current_view, in_segments, run_segments
 from server.steps.point_values import from_columns
@@ -63,7 +65,10 @@ def schedule(
         )
     ).scalar_one_or_none()
     if blob is None:
-        raise NotFoundError(f"Step {number} was recorded without a schedule.")
+        reason = why_not_kept(connection, run_key, RecordKind.SCHEDULES, number)
+        raise NotFoundError(
+            f"Step {number} was recorded without a schedule." if reason is None else f"Its schedule is {reason}."
+        )
     return row, ScheduleMessage.model_validate_json(zlib.decompress(blob))
 
 

@@ -287,6 +287,7 @@ class Reconciler:
             server_url=self._server_url,
             ingest_token=attempt.ingest_token,
             run_dir=str(self._run_dir(run_id)),
+            resume_step=attempt.resume_step,
         )
         write_launch(launch)
         self._submit(launch)

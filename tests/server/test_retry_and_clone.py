@@ -6,7 +6,7 @@ import pytest
 
 from orchestrator.contracts.run_state import RunState, RunTrigger
 from server.runs.changed_spec import merge_patch
-from tests.server.factories import spec_json, step_message
+from tests.server.factories import START, spec_json, step_message
 from tests.server.live_server import LaunchedRun, LiveServer
 
 
@@ -121,3 +121,55 @@ def test_changes_that_cannot_be_are_refused(
     assert answer.status_code == 422
     assert [error["pointer"] for error in answer.json()["errors"]] == pointers
     assert sqlite_server.get("/runs")["total"] == 1
+
+
+def save(server: LiveServer, run: LaunchedRun, *steps: int, removed: bool = False) -> None:
+    """Tell checkpoints as a driver does."""
+    message = {
+        "iteration": 0,
+        "phase": "rl",
+        "policy_version": 0,
+        "at": START.isoformat(),
+        "directory": "/d",
+        "num_bytes": 1,
+        "write_s": 0.1,
+        "removed": removed,
+    }
+    body = {"attempt": run.attempt, "checkpoints": [{**message, "step": step} for step in steps]}
+    answer = server.http.post(f"/api/v1/runs/{run.id}/checkpoints:batch", json=body, headers=run.headers)
+    assert answer.status_code == 200, answer.text
+
+
+def next_launch(server: LiveServer, run: LaunchedRun) -> tuple[LaunchedRun, int | None]:
+    launched = server.services.runs.launch(run.id)
+    assert launched is not None
+    again = LaunchedRun(id=run.id, attempt=launched.number, token=launched.ingest_token)
+    return again, launched.resume_step
+
+
+@pytest.mark.stack
+def test_a_run_is_retried_from_one_of_its_checkpoints(server: LiveServer) -> None:
+    run = server.launch(limits={"max_restarts": 5})
+    save(server, run, 10, 20, 30, 40)
+    save(server, run, 10, removed=True)
+    store = server.services.runs
+    store.apply(run.id, RunTrigger.FAIL, reason="no wood")
+    path = f"/api/v1/runs/{run.id}/retry"
+    for wrong in (10, 25):
+        answer = server.http.post(path, json={"from_step": wrong})
+        assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "/from_step")
+        assert answer.json()["errors"][0]["detail"] == f"there is no checkpoint of step {wrong}; there are: 20, 30, 40"
+    assert server.http.post(path, json={"from_step": 20}).json()["state"] == "queued"
+    second, step = next_launch(server, run)
+    assert step == 20
+    # It dies before it has saved anything: the curve after step 20 stays given up.
+    store.fail_or_restart(run.id, reason="died", attempt=2)
+    third, step = next_launch(server, run)
+    assert step == 20
+    save(server, third, 25)
+    store.fail_or_restart(run.id, reason="died", attempt=3)
+    _, step = next_launch(server, run)
+    assert step == 25
+    store.apply(run.id, RunTrigger.FAIL, reason="no wood")
+    server.http.post(path)
+    assert next_launch(server, run)[1] is None

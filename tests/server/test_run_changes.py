@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -142,14 +144,24 @@ def wait_until_removed(server: LiveServer) -> None:
         time.sleep(0.05)
 
 
-def test_a_deleted_run_is_gone_at_once_and_leaves_nothing(server: LiveServer, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def hasty_server(tmp_path: Path, database_url: str | None) -> Iterator[LiveServer]:
+    """A server that restores nothing."""
+    with running_server(tmp_path / "home", database_url=database_url, delete_grace_s=0.0) as live:
+        yield live
+
+
+def test_a_deleted_run_is_gone_at_once_and_leaves_nothing(
+    hasty_server: LiveServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = hasty_server
     monkeypatch.setattr("server.runs.removal._CHUNK_ROWS", 3)
     run = ended(server, tags={"a": "b"})
     directory = server.settings.run_dir(run.id)
     directory.mkdir(parents=True)
     (directory / "journal").write_text("x")
     answer = server.http.delete(f"/api/v1/runs/{run.id}")
-    assert (answer.status_code, answer.json()) == (202, {"id": run.id})
+    assert (answer.status_code, answer.json()["id"]) == (202, run.id)
     assert server.get("/runs", archived="true")["total"] == 0
     for path in (run.id, f"{run.id}/steps", f"{run.id}/metrics", "demo"):
         assert server.http.get(f"/api/v1/runs/{path}").status_code == 404
@@ -169,15 +181,12 @@ def test_a_run_that_goes_on_is_not_deleted(server: LiveServer) -> None:
     assert server.record(run, step_message(0)).status_code == 200
 
 
-def test_what_a_server_did_not_get_to_remove_the_next_one_does(
-    tmp_path: Any, database_url: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patch, running_server(tmp_path, database_url=database_url) as live:
-        patch.setattr(live.services.remover, "wake", lambda: None)
+def test_what_a_server_did_not_get_to_remove_the_next_one_does(tmp_path: Path, database_url: str | None) -> None:
+    with running_server(tmp_path, database_url=database_url) as live:
         run = ended(live)
         assert live.http.delete(f"/api/v1/runs/{run.id}").status_code == 202
         assert rows_left(live)["steps"] == 2
-    with running_server(tmp_path, database_url=database_url) as live:
+    with running_server(tmp_path, database_url=database_url, delete_grace_s=0.0) as live:
         wait_until_removed(live)
 
 
@@ -188,3 +197,43 @@ def test_whoever_watches_is_told_to_ask_again(server: LiveServer) -> None:
         next(lines)
         server.http.delete(f"/api/v1/runs/{run.id}")
         assert any(line == "event: resync" for line in lines)
+
+
+def test_a_deletion_can_be_taken_back_for_a_while(server: LiveServer) -> None:
+    run = ended(server, tags={"a": "b"})
+    path = f"/api/v1/runs/{run.id}"
+    assert server.http.post(f"{path}/restore").json()["type"] == "/problems/not-deleted"
+    before = server.get(f"/runs/{run.id}")
+    told = server.http.delete(path).json()
+    grace = datetime.fromisoformat(told["restorable_until"]) - datetime.now(UTC)
+    assert timedelta(seconds=10) < grace < timedelta(seconds=31)
+    newer = ended(server)
+    assert server.get("/runs/demo")["id"] == newer.id
+    restored = server.http.post(f"{path}/restore")
+    assert restored.status_code == 200, restored.text
+    changed = {"version": restored.json()["version"]}
+    assert restored.json() == before | changed
+    assert (server.get("/runs")["total"], server.get("/runs/demo")["id"]) == (2, newer.id)
+    assert len(server.get(f"/runs/{run.id}/steps")["items"]) == 2
+    messages = [event["message"] for event in server.get(f"/runs/{run.id}/events")["items"]]
+    assert messages[-2:] == ["admin deleted it", "admin took its deletion back"]
+    assert server.http.post("/api/v1/runs/nobody/restore").status_code == 404
+
+
+def test_a_run_whose_records_go_already_is_not_restored(hasty_server: LiveServer) -> None:
+    run = ended(hasty_server)
+    hasty_server.http.delete(f"/api/v1/runs/{run.id}")
+    answer = hasty_server.http.post(f"/api/v1/runs/{run.id}/restore")
+    assert (answer.status_code, answer.json()["type"]) in (
+        (409, "/problems/restore-too-late"),
+        (404, "/problems/not-found"),
+    )
+
+
+def test_a_key_whose_run_was_deleted_says_so(server: LiveServer) -> None:
+    headers = {"Idempotency-Key": "k"}
+    run = server.http.post("/api/v1/runs", json=spec_json(), headers=headers).json()["id"]
+    server.http.post(f"/api/v1/runs/{run}/cancel")
+    server.http.delete(f"/api/v1/runs/{run}")
+    answer = server.http.post("/api/v1/runs", json=spec_json(), headers=headers)
+    assert (answer.status_code, answer.json()["type"]) == (409, "/problems/run-deleted")

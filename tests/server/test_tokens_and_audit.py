@@ -86,12 +86,41 @@ def test_changes_come_in_pages_and_what_drivers_record_is_not_among_them(server:
     assert ([e["operation"] for e in rest["items"]], rest["next_before"]) == (["createRun"], None)
 
 
-def test_a_change_that_could_not_be_noted_is_answered_all_the_same(
-    sqlite_server: LiveServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def broken(**_: object) -> None:
+def test_a_change_that_cannot_be_noted_is_not_made(server: LiveServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
         raise RuntimeError("the disk is full")
 
-    monkeypatch.setattr(sqlite_server.services.audit, "note", broken)
-    assert sqlite_server.http.post("/api/v1/runs", json=spec_json()).status_code == 201
-    assert "could not note that admin asked for createRun" in caplog.text
+    with monkeypatch.context() as patch:
+        patch.setattr("server.audit.pending._write", broken)
+        assert server.http.post("/api/v1/runs", json=spec_json()).status_code == 500
+    assert (server.get("/runs")["total"], server.get("/audit")["items"]) == (0, [])
+    assert server.http.post("/api/v1/runs", json=spec_json()).status_code == 201
+    assert len(server.get("/audit")["items"]) == 1
+
+
+def test_a_token_gets_another_secret_and_the_old_one_ends(server: LiveServer) -> None:
+    old = made(server, "write")
+    new = server.http.post(f"/api/v1/tokens/{old['id']}/rotate").json()
+    assert (new["id"], new["name"], new["access"]) == (old["id"], "ci", "write")
+    assert server.http.get("/api/v1/runs", headers=bearer(old)).status_code == 401
+    assert server.http.get("/api/v1/runs", headers=bearer(new)).status_code == 200
+    assert server.get("/tokens")["items"][0]["rotated_at"] is not None
+    server.http.delete(f"/api/v1/tokens/{old['id']}")
+    assert server.http.post(f"/api/v1/tokens/{old['id']}/rotate").json()["type"] == "/problems/not-rotatable"
+    assert server.http.post("/api/v1/tokens/999/rotate").status_code == 404
+    assert server.http.post(f"/api/v1/tokens/{old['id']}/rotate", headers=bearer(new)).status_code == 401
+
+
+def test_the_admin_token_gets_another_secret_in_its_file_too(server: LiveServer) -> None:
+    path = server.settings.token_path
+    old = path.read_text().strip()
+    new = server.http.post("/api/v1/admin-token/rotate").json()["token"]
+    assert path.read_text() == new + "\n"
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert [each.name for each in path.parent.glob("token*")] == ["token"]
+    assert server.http.get("/api/v1/runs").status_code == 401
+    assert server.http.get("/api/v1/tokens", headers=bearer({"token": new})).status_code == 200
+    audit = server.http.get("/api/v1/audit", headers=bearer({"token": new}))
+    assert audit.json()["items"][0]["operation"] == "rotateAdminToken"
+    assert new not in audit.text
+    assert old != new

@@ -1,0 +1,1 @@
+"""How much of old records is kept, and what was taken away."""

@@ -18,6 +18,7 @@ from server.client.client import SwellClient
 from server.client.location import read_token
 from tests.server.factories import metric, spec_json, step_message
 from tests.server.live_server import LaunchedRun, LiveServer
+from tests.server.record_factories import log_line, post
 
 pytestmark = pytest.mark.stack
 
@@ -199,7 +200,7 @@ def test_a_metric_that_is_not_there_is_an_error_of_its_own(swell: Swell, recorde
 
 
 def test_a_run_that_is_not_there_has_an_exit_code_of_its_own(swell: Swell) -> None:
-    for command in ("show", "watch", "cancel", "metrics"):
+    for command in ("show", "watch", "cancel", "metrics", "logs", "pause", "retry", "clone", "delete"):
         missing = swell(command, "nobody", "--json")
         assert (missing.code, missing.out) == (3, "")
         assert missing.problem["type"] == "/problems/not-found"
@@ -247,6 +248,88 @@ def test_a_plan_takes_the_lengths_of_an_earlier_run(swell: Swell, recorded: Laun
     missing = swell("plan", swell.spec_file(), "--run", "nobody")
     assert missing.code == 2
     assert "--run nobody  lengths.run: " in missing.err
+
+
+def test_points_are_printed_as_lines_for_other_programs(swell: Swell, recorded: LaunchedRun) -> None:
+    csv = swell("metrics", "recorded", "reward/mean", "--format", "csv")
+    assert (csv.code, csv.out.splitlines()[0].split(",")[:4]) == (0, ["run", "name", "attempt", "step"])
+    lines = swell("metrics", "recorded", "train/loss", "--format", "jsonl", "--x", "samples").out.splitlines()
+    assert [(point["x"], point["value"]) for point in map(json.loads, lines)] == [(4, 0.5), (6, "NaN"), (9, 0.5)]
+    missing = swell("metrics", "recorded", "no/such", "--format", "csv")
+    assert (missing.code, len(missing.out.splitlines())) == (3, 1)
+    assert "no/such" in missing.err
+    assert swell("metrics", "recorded", "--format", "csv").code == 2
+
+
+def test_a_run_is_exported_to_a_file(swell: Swell, recorded: LaunchedRun, tmp_path: Path) -> None:
+    exported = swell("export", "recorded", str(tmp_path / "run.jsonl"), "--json")
+    content = (tmp_path / "run.jsonl").read_bytes()
+    assert exported.json == {"file": str(tmp_path / "run.jsonl"), "bytes": len(content)}
+    assert [json.loads(line)["global_batch_size"] for line in content.splitlines()] == [4, 2, 3]
+    assert swell("export", "recorded", str(tmp_path / "run.xls")).code == 2
+    assert swell("export", "nobody", str(tmp_path / "run.csv")).code == 3
+    assert [path.name for path in tmp_path.glob("run.*")] == ["run.jsonl"]
+
+
+def test_logs_are_printed_harmless_and_as_json(swell: Swell, recorded: LaunchedRun) -> None:
+    lines = [log_line(i, f"line {i} \x1b[31mred\x1b[0m") for i in range(5)]
+    lines += [log_line(0, "out of memory", source="rank 1", level="error")]
+    assert post(swell.server, recorded, "logs", *lines).status_code == 200
+    text = swell("logs", "recorded", "--tail", "3").out
+    assert [line.split()[-2:] for line in text.splitlines()] == [["3", "red"], ["4", "red"], ["of", "memory"]]
+    assert "\x1b" not in text
+    only = swell("logs", "recorded", "--level", "error", "--json").out.splitlines()
+    assert [json.loads(line)["source"] for line in only] == ["rank 1"]
+    assert swell("logs", "recorded", "--source", "nobody").out == ""
+    for trigger in (RunTrigger.REPORT, RunTrigger.SUCCEED):
+        swell.server.services.runs.apply(recorded.id, trigger)
+    assert len(swell("logs", "recorded", "--follow").out.splitlines()) == 6
+
+
+def test_a_run_is_paused_and_resumed(swell: Swell, recorded: LaunchedRun) -> None:
+    swell.server.services.runs.apply(recorded.id, RunTrigger.REPORT)
+    assert swell("pause", "recorded", "--no-wait").out == "recorded is pausing\n"
+    assert swell("resume", "recorded", "--json").json["state"] == "running"
+
+
+def test_a_cancelled_run_is_retried_cloned_deleted_and_restored(swell: Swell) -> None:
+    run_id = swell.server.submit(name="first")
+    swell("cancel", "first")
+    assert swell("retry", "first").out == "first is queued\n"
+    swell("cancel", "first")
+    cloned = swell("clone", "first", "--set", "name=second", "--set", "optimizer.lr=0.5", "--json").json
+    assert (cloned["parent_id"], cloned["spec"]["optimizer"]["lr"]) == (run_id, 0.5)
+    refused = swell("clone", "first", "--set", "optimizer.lr=-1")
+    assert refused.code == 2
+    assert "--set optimizer.lr=-1  " in refused.err
+
+    assert swell("delete", "first").code == 1, "nobody was there to say yes"
+    deleted = swell("delete", "first", "--yes")
+    assert f"swell restore {run_id}" in deleted.out
+    assert swell("show", run_id).code == 3
+    assert swell("restore", run_id).out.startswith("first is back")
+    assert swell("delete", "second", "--yes").code == 1, "it waits to be run"
+
+
+def test_tokens_are_made_listed_and_revoked(swell: Swell, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = swell("tokens", "create", "grafana", "--access", "read", "--json").json
+    assert "grafana" in swell("tokens", "list").out
+    monkeypatch.setenv("SWELL_TOKEN", made["token"])
+    assert (swell("runs").code, swell("submit", swell.spec_file()).code) == (0, 1)
+    monkeypatch.delenv("SWELL_TOKEN")
+    assert swell("tokens", "revoke", str(made["id"])).code == 0
+    assert swell("tokens", "list", "--json").json["items"][0]["revoked_at"] is not None
+    assert "revoked" in swell("tokens", "list").out
+
+
+def test_every_command_explains_itself_and_the_exit_codes_stand_in_the_help(swell: Swell) -> None:
+    overview = swell("--help").out
+    for words in ("Exit codes: 0 done", "SWELL_URL", "tokens", "logs", "restore"):
+        assert words in overview
+    listed = [line.split()[0] for line in overview.partition("Commands:")[2].splitlines() if line.startswith("  ")]
+    assert len(listed) >= 20
+    for command in ("pause", "logs", "clone", "export"):
+        assert "--json" in swell(command, "--help").out
 
 
 def test_login_prints_a_link_that_works_once(swell: Swell) -> None:

@@ -99,7 +99,7 @@ class Fuzzer:
                 continue
             self._refresh_runs()
             self._tokens = self._make_tokens()
-            generated = examples if name not in good else max(1, examples // (10 if name in _SLOW else 2))
+            generated = examples if name not in good else examples // (10 if name in _SLOW else 2)
             self._generated(name, operation, generated)
             if name in good:
                 self._bent(name, operation, st.sampled_from(good[name]).flatmap(bent), examples - generated)

@@ -24,7 +24,7 @@ from tests.drills.step_bodies import JSON, StepBodies
 
 SMALL, LARGE = 100_000, 10_000_000
 MAX_RATIO = 2.0
-_MAX_POINTS = 1_000
+MAX_POINTS = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +45,9 @@ class Cost:
         )
 
 
-def drill(home: Path, *, small: int, large: int, repeats: int, database_url: str | None = None) -> list[Cost]:
+def drill(
+    home: Path, *, small: int, large: int, repeats: int, max_points: int = MAX_POINTS, database_url: str | None = None
+) -> list[Cost]:
     """Fill two runs and ask."""
     with (
         server_with_runs(home, ["small", "large"], database_url=database_url) as (server, runs),
@@ -56,19 +58,19 @@ def drill(home: Path, *, small: int, large: int, repeats: int, database_url: str
                 body = StepBodies().body([0])
                 http.post(f"/runs/{run.id}/steps:batch", content=body, headers=run.headers | JSON).raise_for_status()
                 fill_long_run(database, run.id, num_steps=num_steps)
-        few, many = _questions(runs[0].id, small), _questions(runs[1].id, large)
+        few, many = _questions(runs[0].id, small, max_points), _questions(runs[1].id, large, max_points)
         return [
             _cost(http, question, one, other, repeats) for (question, one), (_, other) in zip(few, many, strict=True)
         ]
 
 
-def _questions(run: str, num_steps: int) -> Iterator[tuple[str, tuple[str, dict[str, Any]]]]:
-    query = {"run": run, "name": NAME, "max_points": _MAX_POINTS}
+def _questions(run: str, num_steps: int, max_points: int) -> Iterator[tuple[str, tuple[str, dict[str, Any]]]]:
+    query = {"run": run, "name": NAME, "max_points": max_points}
     middle = num_steps // 2
     yield "whole", ("/metrics/query", query)
     yield "by samples", ("/metrics/query", query | {"x": "samples"})
     yield "by time", ("/metrics/query", query | {"x": "relative"})
-    yield "zoom", ("/metrics/query", query | {"from": middle, "to": middle + 900})
+    yield "zoom", ("/metrics/query", query | {"from": middle, "to": middle + max_points})
     yield "half", ("/metrics/query", query | {"from": middle})
     yield "catalogue", (f"/runs/{run}/metrics", {})
     yield "first page", (f"/runs/{run}/steps", {"limit": 50})

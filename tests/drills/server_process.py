@@ -51,7 +51,7 @@ class ServerProcess:
             environment["SWELL_DATABASE_URL"] = self.database_url
         with self.log_path.open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "server.serve"], env=environment, stdout=log, stderr=log
+                [sys.executable, "-W", "error", "-m", "server.serve"], env=environment, stdout=log, stderr=log
             )
 
     def wait_until_it_answers(self) -> None:

@@ -61,12 +61,12 @@ class Outcome:
         )
 
 
-def drill(home: Path, *, seconds: float) -> Outcome:
-    """Record with one quick reader, one that reads a few bytes a second, and others that never read."""
+def drill(home: Path, *, seconds: float, num_streams: int = NUM_STREAMS) -> Outcome:
+    """Record with one quick reader, one that reads a few bytes a second, and others that never read: so many in all."""
     outcome, sent_at = Outcome(), {}
     stop = threading.Event()
     with server_with_runs(home, ["seen"]) as (server, [run]), ExitStack() as streams:
-        slow = [streams.enter_context(_stream(server)) for _ in range(NUM_STREAMS - 1)]
+        slow = [streams.enter_context(_stream(server)) for _ in range(num_streams - 1)]
         quick = threading.Thread(target=_listen, args=(server, sent_at, outcome, stop))
         crawling = threading.Thread(target=_crawl, args=(slow[0], stop))
         for thread in (quick, crawling):

@@ -37,9 +37,10 @@ def keep_rollups(connection: Connection, run_key: int, attempt: int, *, first_ne
     mine = (attempts.c.run_key == run_key, attempts.c.number == attempt)
     known = connection.execute(select(attempts.c.rolled_up_to).where(*mine)).scalar_one()
     begin = min(known, first_new // FINEST * FINEST)
-    newest, oldest = connection.execute(
-        select(func.max(steps.c.step), func.min(steps.c.step)).where(*_steps_of(run_key, attempt, begin, None))
-    ).one()
+    # Two questions: one for both would look at every step in between.
+    there = _steps_of(run_key, attempt, begin, None)
+    ends = (select(end(steps.c.step)).where(*there).scalar_subquery() for end in (func.max, func.min))
+    newest, oldest = connection.execute(select(*ends)).one()
     # Numbers may jump: between the steps there is nothing to sum up.
     first = max(begin, oldest // FINEST * FINEST)
     end = min(newest // FINEST * FINEST, first + _MAX_STEPS_AT_ONCE)

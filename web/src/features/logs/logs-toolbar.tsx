@@ -69,9 +69,6 @@ export function LogsToolbar(props: LogsToolbarProps) {
             if (event.key === "Escape") event.currentTarget.blur();
           }}
         />
-        <span className={styles.hits} role="status">
-          {search.q ? hitsText(hits, search.line ?? null) : ""}
-        </span>
         <IconButton
           icon="left"
           label="Hit before"
@@ -86,6 +83,9 @@ export function LogsToolbar(props: LogsToolbarProps) {
         >
           Only hits
         </Toggle>
+        <span className={styles.hits} role="status">
+          {search.q ? hitsText(hits, search.line ?? null) : ""}
+        </span>
       </div>
       <div className={styles.actions}>
         <Button onClick={onCopy} icon="copy">

@@ -10,7 +10,7 @@ import {
 } from "react";
 import { Button } from "@/components/button";
 import { classNames } from "@/lib/class-names";
-import { formatDelta, formatInteger, formatMetric, formatPercent } from "@/lib/numbers";
+import { formatInteger, formatPercent } from "@/lib/numbers";
 import styles from "./rollout-view.module.css";
 import { gapOf, pushOf, type TokenColumns, type TokenShade } from "./token-shades";
 
@@ -195,17 +195,21 @@ export function tokenFacts(
   const [gap, push] = [gapOf(tokens, index), pushOf(tokens, index, advantage)];
   const facts: TokenFact[] = [];
   if (logProb !== undefined) {
-    facts.push({ label: "log-prob", value: formatMetric("log_prob", rounded(logProb)) });
+    facts.push({ label: "log-prob", value: decimals(logProb) });
     facts.push({ label: "probability", value: formatPercent(Math.exp(logProb)) });
   }
-  if (trainer !== undefined)
-    facts.push({ label: "trainer", value: formatMetric("log_prob", rounded(trainer)) });
-  if (gap !== null) facts.push({ label: "difference", value: formatDelta("log_prob", rounded(gap)) });
-  if (push !== null) facts.push({ label: "push", value: formatDelta("reward", rounded(push)) });
+  if (trainer !== undefined) facts.push({ label: "trainer", value: decimals(trainer) });
+  if (gap !== null) facts.push({ label: "difference", value: signed(gap) });
+  if (push !== null) facts.push({ label: "push", value: signed(push) });
   facts.push({ label: "position", value: `${formatInteger(index)} of ${formatInteger(numTokens)}` });
   return facts;
 }
 
-function rounded(value: number): number {
-  return Math.round(value * 1e4) / 1e4;
+/** Engines and trainers agree to about so many decimals. */
+function decimals(value: number): string {
+  return value.toFixed(4).replace("-", "−");
+}
+
+function signed(value: number): string {
+  return value < 0 ? decimals(value) : `+${decimals(value)}`;
 }

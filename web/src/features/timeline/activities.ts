@@ -15,21 +15,23 @@ export const ACTIVITIES: readonly Activity[] = [
 
 interface ActivityLook {
   label: string;
+  /** Where the label has no room. */
+  short: string;
   /** Token of the fill. */
   token: string;
 }
 
 /** Never told apart by colour alone: names stand in the wide boxes, in the card, in the legend and in the table. */
 export const LOOKS: Record<Activity, ActivityLook> = {
-  generate: { label: "Generate", token: "series-1" },
-  score: { label: "Score", token: "series-6" },
-  log_probs: { label: "Log-probs", token: "series-4" },
-  schedule: { label: "Schedule", token: "line-3" },
-  forward_backward: { label: "Forward-backward", token: "series-3" },
-  optimizer: { label: "Optimizer", token: "series-5" },
-  push: { label: "Push weights", token: "series-2" },
-  evaluate: { label: "Evaluate", token: "series-8" },
-  save: { label: "Save", token: "series-7" },
+  generate: { label: "Generate", short: "Gen", token: "series-1" },
+  score: { label: "Score", short: "Score", token: "series-6" },
+  log_probs: { label: "Log-probs", short: "LP", token: "series-4" },
+  schedule: { label: "Schedule", short: "Sched", token: "line-3" },
+  forward_backward: { label: "Forward-backward", short: "Fwd-bwd", token: "series-3" },
+  optimizer: { label: "Optimizer", short: "Opt", token: "series-5" },
+  push: { label: "Push weights", short: "Push", token: "series-2" },
+  evaluate: { label: "Evaluate", short: "Eval", token: "series-8" },
+  save: { label: "Save", short: "Save", token: "series-7" },
 };
 
 export const WAITING = "Waiting";

@@ -14,8 +14,13 @@ export interface TimelineTheme {
   font: string;
 }
 
-/** Share of the full colour: large boxes in full colour are loud. */
-const STRENGTH = 0.82;
+/** Share of the full colour: large boxes in full colour are loud, and much less is no ground for white letters. */
+const STRENGTH = 0.95;
+
+/** The same colour for parts that are no canvas. */
+export function fillOf(activity: Activity): string {
+  return `color-mix(in srgb, var(--${LOOKS[activity].token}) ${STRENGTH * 100}%, var(--surface))`;
+}
 
 let current: TimelineTheme | null = null;
 let isWatching = false;
@@ -52,12 +57,15 @@ function read(): TimelineTheme {
 
 type Rgb = [number, number, number];
 
+/** Builds shorten #FFFFFF to #FFF. */
 function rgbOf(hex: string): Rgb {
-  const value = Number.parseInt(hex.slice(1), 16);
+  const digits = hex.slice(1);
+  const full = digits.length === 3 ? [...digits].map((digit) => digit + digit).join("") : digits;
+  const value = Number.parseInt(full, 16);
   return [(value >> 16) & 255, (value >> 8) & 255, value & 255];
 }
 
-/** `share` of the first of two colours (#RRGGBB). */
+/** `share` of the first of two colours . */
 export function mixed(first: string, second: string, share: number): string {
   const [a, b] = [rgbOf(first), rgbOf(second)];
   const bytes = a.map((value, i) => Math.round(value * share + (b[i] ?? 0) * (1 - share)));

@@ -14,6 +14,9 @@ export type Row =
     };
 
 const LANE_PX = 26;
+/** Few lanes have room to be read from afar. */
+const WIDE_LANE_PX = 38;
+const WIDE_UP_TO = 12;
 /** Lanes of so many actors that nobody reads them one by one. */
 const THIN_LANE_PX = 16;
 const THIN_FROM = 48;
@@ -28,6 +31,7 @@ export function kindsFoldedAtFirst(lanes: readonly Lane[]): string[] {
 
 export function rowsOf(lanes: readonly Lane[], folded: readonly string[]): { rows: Row[]; height: number } {
   const rows: Row[] = [];
+  const isFew = lanes.length <= WIDE_UP_TO;
   let top = 0;
   const push = (row: Row) => {
     rows.push(row);
@@ -38,7 +42,7 @@ export function rowsOf(lanes: readonly Lane[], folded: readonly string[]): { row
     const height = isFolded ? FOLDED_PX : KIND_PX;
     if (own.length > 1) push({ type: "kind", top, height, kind, lanes: own, isFolded });
     if (isFolded) continue;
-    const laneHeight = own.length >= THIN_FROM ? THIN_LANE_PX : LANE_PX;
+    const laneHeight = isFew ? WIDE_LANE_PX : own.length >= THIN_FROM ? THIN_LANE_PX : LANE_PX;
     for (const lane of own) {
       push({ type: "lane", top, height: laneHeight, lane, label: lanes[lane]?.actor ?? "" });
     }

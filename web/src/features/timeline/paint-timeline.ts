@@ -1,4 +1,5 @@
 /** Paints the rows in view: boxes of activities, hatch where an actor waits, shares of folded kinds. */
+import type { Activity } from "@/api/types";
 import type { XRange } from "@/components/chart/chart-group";
 import { ACTIVITIES, LOOKS } from "./activities";
 import { type TimelineTheme, timelineTheme } from "./activity-colours";
@@ -28,7 +29,7 @@ const THIN_PAD_PX = 2;
 /** A lane lower than this is thin. */
 const THIN_PX = 20;
 /** Room that a name needs beside its letters. */
-const NAME_PAD_PX = 12;
+const NAME_PAD_PX = 10;
 const NAME_FROM_PX = 34;
 
 export function paintTimeline(canvas: HTMLCanvasElement, picture: TimelinePicture): void {
@@ -125,7 +126,7 @@ function paintLane(surface: Surface, lane: Lane, range: XRange, box: Box): void 
     ctx.fillRect(from, box.top, wide > 4 * ratio ? wide - ratio : wide, box.high);
     painted = from + wide;
     if (box.high >= 14 * ratio && wide > NAME_FROM_PX * ratio) {
-      paintName(surface, LOOKS[activity].label, { from, wide, box, ink: theme.ink[activity] });
+      paintName(surface, activity, { from, wide, box, ink: theme.ink[activity] });
     }
   }
 }
@@ -138,9 +139,11 @@ interface Name {
 }
 
 /** Words are never cut: a name that has no room is left out. */
-function paintName({ ctx, theme, ratio }: Surface, text: string, { from, wide, box, ink }: Name): void {
+function paintName({ ctx, theme, ratio }: Surface, activity: Activity, { from, wide, box, ink }: Name): void {
   ctx.font = `500 ${11 * ratio}px ${theme.font}`;
-  if (ctx.measureText(text).width + NAME_PAD_PX * ratio > wide) return;
+  const { label, short } = LOOKS[activity];
+  const text = [label, short].find((one) => ctx.measureText(one).width + NAME_PAD_PX * ratio <= wide);
+  if (text === undefined) return;
   ctx.fillStyle = ink;
   ctx.textBaseline = "middle";
   ctx.fillText(

@@ -41,7 +41,7 @@ export function TimelineAxis({ marks, batchSizes, range, onRange, onStep }: Time
               type="button"
               className={styles.stepMark}
               style={{ left: `${left * 100}%`, width: `${wide * 100}%` }}
-              aria-label={`Step ${formatInteger(mark.step)}${words}`}
+              aria-label={wide >= WORDS_SHARE ? undefined : `Step ${formatInteger(mark.step)}${words}`}
               title={`Step ${formatInteger(mark.step)}${words}`}
               onClick={() => onStep(mark.step)}
             >
@@ -49,7 +49,7 @@ export function TimelineAxis({ marks, batchSizes, range, onRange, onStep }: Time
                 <>
                   {wide >= WORDS_SHARE && "Step "}
                   {formatInteger(mark.step)}
-                  {wide >= WORDS_SHARE && <small>{words.slice(2)}</small>}
+                  {wide >= WORDS_SHARE && <small>{words}</small>}
                 </>
               )}
             </button>

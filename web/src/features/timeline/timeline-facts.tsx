@@ -4,6 +4,7 @@ import { Panel } from "@/components/panel";
 import { formatDuration } from "@/lib/durations";
 import { formatCount, formatPercent } from "@/lib/numbers";
 import { ACTIVITIES, LOOKS, WAITING } from "./activities";
+import { fillOf } from "./activity-colours";
 import styles from "./timeline.module.css";
 import { type Lane, lanesByKind, longestWaits, secondsByActivity, type Timeline } from "./timeline-model";
 
@@ -48,10 +49,10 @@ function KindShares({ kind, lanes, range }: { kind: string; lanes: readonly Lane
   const shares = [
     ...[...seconds].map(([activity, spent]) => ({
       label: LOOKS[activity].label,
-      token: LOOKS[activity].token,
+      colour: fillOf(activity),
       share: spent / whole,
     })),
-    { label: WAITING, token: null, share: Math.max(0, 1 - busy / whole) },
+    { label: WAITING, colour: null, share: Math.max(0, 1 - busy / whole) },
   ];
   return (
     <div className={styles.kind}>
@@ -60,21 +61,21 @@ function KindShares({ kind, lanes, range }: { kind: string; lanes: readonly Lane
         <span className={styles.busyShare}>{formatPercent(Math.min(1, busy / whole))} busy</span>
       </h4>
       <div className={styles.meter} aria-hidden="true">
-        {shares.map(({ label, token, share }) => (
+        {shares.map(({ label, colour, share }) => (
           <i
             key={label}
-            data-waiting={token === null || undefined}
-            style={{ width: `${share * 100}%`, ...(token !== null && { background: `var(--${token})` }) }}
+            data-waiting={colour === null || undefined}
+            style={{ width: `${share * 100}%`, ...(colour !== null && { background: colour }) }}
           />
         ))}
       </div>
       <dl className={styles.shares}>
-        {shares.map(({ label, token, share }) => (
+        {shares.map(({ label, colour, share }) => (
           <div key={label}>
             <dt>
               <i
-                data-waiting={token === null || undefined}
-                style={token === null ? undefined : { background: `var(--${token})` }}
+                data-waiting={colour === null || undefined}
+                style={colour === null ? undefined : { background: colour }}
               />
               {label}
             </dt>
@@ -111,7 +112,7 @@ export function TimelineLegend({ timeline }: { timeline: Timeline }) {
     <div className={styles.legend}>
       {ACTIVITIES.filter((activity) => seen.has(activity)).map((activity) => (
         <span key={activity}>
-          <i style={{ background: `var(--${LOOKS[activity].token})` }} />
+          <i style={{ background: fillOf(activity) }} />
           {LOOKS[activity].label}
         </span>
       ))}

@@ -65,6 +65,21 @@ def weight_dtype(device: torch.device) -> torch.dtype:
     return torch.bfloat16 if device.type == "cuda" else torch.float32
 
 
+def product_fp32(left: Tensor, right: Tensor) -> Tensor:
+    """[M, K] · [K, N] → [M, N] in fp32, also of factors in half precision, whose sums a GPU keeps in fp32 anyway."""
+    if left.dtype == torch.float32:
+        return left @ right
+    if left.is_cuda:
+        return torch.mm(left, right, out_dtype=torch.float32)
+    return left.float() @ right.float()
+
+
+def wait_for(device: torch.device) -> None:
+    """Return when the device has done what it was given; a CPU always has."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
 def row_attention(layout: PackedLayout, device: torch.device) -> GridAttention | VarlenAttention:
     """The attention over one micro-batch's row: [R, N, D], [A, G, D] twice → [R, N, D]."""
     return VarlenAttention(layout, device) if device.type == "cuda" else GridAttention(layout, device)

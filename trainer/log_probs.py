@@ -18,6 +18,8 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
+from trainer.device import product_fp32
+
 # C · V of a chunk, 128 MiB in fp32. With 152,000 columns that is 220 tokens: so many uses of each weight that a GPU is
 # bound by its arithmetic, not by reading the weight again for every chunk.
 MAX_CHUNK_ELEMENTS = 2**25
@@ -74,9 +76,9 @@ class _VocabParallelLogProbs(torch.autograd.Function):
         # With x = logits / temperature: the largest x, the chosen one, Σ exp(x − largest) and Σ exp(x − largest)·(…).
         largest, chosen, *sums = torch.empty(4, num_tokens, dtype=torch.float32, device=hidden.device)
         for chunk in _chunks(num_tokens, chunk_tokens):
-            logits = hidden[chunk] @ rows.T
-            largest[chunk] = logits.amax(dim=-1).float() / temperature
-            chosen[chunk] = logits.gather(1, here[chunk, None]).squeeze(1).float() / temperature
+            logits = product_fp32(hidden[chunk], rows.T)
+            largest[chunk] = logits.amax(dim=-1) / temperature
+            chosen[chunk] = logits.gather(1, here[chunk, None]).squeeze(1) / temperature
             scaled = _scaled(logits, largest[chunk], temperature)
             probs = scaled.exp()
             sums[0][chunk] = probs.sum(dim=-1)
@@ -101,7 +103,7 @@ class _VocabParallelLogProbs(torch.autograd.Function):
         of_weight = torch.zeros(weight.shape, dtype=torch.float32, device=weight.device)
         pending = []
         for chunk in _chunks(len(here), ctx.chunk_tokens):
-            logits = hidden[chunk] @ rows.T if kept is None else kept
+            logits = product_fp32(hidden[chunk], rows.T) if kept is None else kept
             of_logits = _of_logits(
                 _scaled(logits, log_normalizer[chunk], ctx.temperature),
                 entropy[chunk],
@@ -114,7 +116,11 @@ class _VocabParallelLogProbs(torch.autograd.Function):
             if ctx.group.size() > 1:
                 # While it travels, the weight's gradient is computed.
                 pending.append(dist.all_reduce(of_hidden[chunk], group=ctx.group, async_op=True))
-            _add_product(of_weight[: ctx.num_columns], of_logits.T, hidden[chunk])
+            of_rows = of_weight[: ctx.num_columns]
+            if hidden.dtype == torch.float32:
+                of_rows.addmm_(of_logits.T, hidden[chunk])
+            else:
+                of_rows += product_fp32(of_logits.T, hidden[chunk])
         for message in pending:
             message.wait()
         return of_hidden, of_weight.to(weight.dtype), None, None, None, None, None
@@ -165,18 +171,11 @@ def _of_logits(
     return gradient
 
 
-def _add_product(total: Tensor, left: Tensor, right: Tensor) -> None:
-    if left.dtype == total.dtype:
-        total.addmm_(left, right)
-    else:
-        total += left @ right
-
-
 def _scaled(logits: Tensor, offset: Tensor, temperature: float) -> Tensor:
-    """[C, V] logits / temperature − offset, in fp32; a new tensor."""
+    """[C, V] logits / temperature − offset; a new tensor."""
     if temperature == 1.0:
-        return logits.float() - offset[:, None]
-    return torch.div(logits.float(), temperature).sub_(offset[:, None])
+        return logits - offset[:, None]
+    return torch.div(logits, temperature).sub_(offset[:, None])
 
 
 def _chunks(num_tokens: int, chunk_tokens: int) -> Iterator[slice]:

@@ -7,7 +7,7 @@ Megatron's pipeline schedules start and stop a named timer around computation, a
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from time import perf_counter
 
 from trainer.contracts.span import Activity, Span
@@ -16,24 +16,28 @@ from trainer.contracts.span import Activity, Span
 class Stopwatch:
     """One named timer: when each start and stop was, in order."""
 
-    def __init__(self) -> None:
+    def __init__(self, wait: Callable[[], None]) -> None:
+        self._wait = wait
         self.passes: list[tuple[float, float]] = []
         self._started_at = 0.0
 
     def start(self, barrier: bool = False) -> None:  # noqa: ARG002  Megatron would wait for all ranks here
         """What is timed begins."""
+        self._wait()
         self._started_at = perf_counter()
 
     def stop(self, barrier: bool = False) -> None:  # noqa: ARG002
         """What is timed has ended."""
+        self._wait()
         self.passes.append((self._started_at, perf_counter()))
 
 
 class MicroBatchTimer:
     """The timers of one step."""
 
-    def __init__(self) -> None:
-        self._stopwatches: defaultdict[str, Stopwatch] = defaultdict(Stopwatch)
+    def __init__(self, wait: Callable[[], None] = lambda: None) -> None:
+        """wait: returns when the device has done what it was given; a GPU would else be timed before it begins."""
+        self._stopwatches: defaultdict[str, Stopwatch] = defaultdict(lambda: Stopwatch(wait))
         self.micro_batch_of_pass: Sequence[int] | None = None
         """Where a micro-batch goes through a rank several times (interleaved pipeline): whose each pass is."""
 

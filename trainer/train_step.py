@@ -18,6 +18,7 @@ import math
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
 
 import torch
@@ -29,7 +30,7 @@ from trainer.contracts.loss_spec import LossSpec
 from trainer.contracts.metric import Metric, mean
 from trainer.contracts.policy_trainer import StepStatus
 from trainer.contracts.span import Activity, Span
-from trainer.device import peak_memory_bytes
+from trainer.device import peak_memory_bytes, wait_for
 from trainer.forward_backward import StepPasses, forward_backward
 from trainer.gradient_share import measured_share
 from trainer.losses.table import token_loss
@@ -72,7 +73,7 @@ def train(state: TrainingState, shard: RankShard, *, global_batch_sizes: Sequenc
     totals = _step_totals(steps, state.device)
     reports = []
     for step, micro_batches in enumerate(steps):
-        state.step, state.timer = step, MicroBatchTimer()
+        state.step, state.timer = step, MicroBatchTimer(partial(wait_for, state.device))
         reports.append(
             train_one_step(
                 state,
@@ -113,6 +114,7 @@ def train_one_step(
         status, passes = StepStatus.SKIPPED_NO_SIGNAL, _no_passes(state, num_microbatches=len(micro_batches))
     if status.moved_weights:
         state.lr_schedule.advance(step_global_batch_size=step_global_batch_size, step_num_tokens=step_num_tokens)
+    wait_for(state.device)
     train_s = perf_counter() - started_at
     return RankStepReport(
         status=status,

@@ -56,3 +56,13 @@ def test_a_pipeline_puts_other_micro_batches_between_and_spans_do_not_overlap():
 def test_skipped_micro_batches_have_no_span():
     timer = timer_of([(0, 1), (3, 3.1)], [(1, 3), (3.1, 3.2)])
     assert timer.spans(skipped=[False, True]) == [span(0, 3)]
+
+
+def test_what_is_timed_is_done_before_the_clock_is_read() -> None:
+    events: list[str] = []
+    timer = MicroBatchTimer(lambda: events.append("waited"))
+    watch = timer("forward-compute")
+    watch.start()
+    events.append("computed")
+    watch.stop()
+    assert events == ["waited", "computed", "waited"]

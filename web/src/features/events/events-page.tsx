@@ -3,8 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useRef } from "react";
 import { eventsOptions } from "@/api/events";
 import { problemSentence } from "@/api/problem";
-import { runOptions } from "@/api/runs";
-import { isOver, type RunEvent } from "@/api/types";
+import type { RunEvent } from "@/api/types";
 import { Button, Toggle } from "@/components/button";
 import { DataTable } from "@/components/data-table";
 import { EmptyState } from "@/components/empty-state";
@@ -19,8 +18,6 @@ import { useShortcuts } from "@/lib/shortcuts";
 import styles from "./events.module.css";
 import type { EventsSearch } from "./events-search";
 
-/** The stream tells changes of a run, not its events. */
-const REFRESH_MS = 5000;
 const RETRY_S = 5;
 const LOADING_ROWS = 8;
 
@@ -31,12 +28,8 @@ export interface EventsPageProps {
 }
 
 export function EventsPage({ runId, search, setSearch }: EventsPageProps) {
-  const { data: run } = useQuery(runOptions(runId));
-  const isLive = run !== undefined && !isOver(run.state);
-  const { data, error, refetch } = useQuery({
-    ...eventsOptions(runId),
-    refetchInterval: isLive ? REFRESH_MS : false,
-  });
+  // The stream tells when there are new ones, and they are asked for again.
+  const { data, error, refetch } = useQuery(eventsOptions(runId));
   const found = findEvents(data?.items ?? [], search.q ?? "");
   const shown = search.oldest ? found : [...found].reverse();
   return (

@@ -12,7 +12,7 @@ import sys
 
 import typer
 
-from server.cli import record_commands, run_commands, server_commands
+from server.cli import database_commands, record_commands, run_commands, server_commands
 from server.cli.problem import ExitCode, command_error, exit_code_of
 from server.cli.terminal import RefusedFieldsError, tell_problem
 from server.client.problem import SwellError
@@ -25,7 +25,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for part in (server_commands, run_commands, record_commands):
+for part in (server_commands, run_commands, record_commands, database_commands):
     app.add_typer(part.commands)
 
 

@@ -1,6 +1,6 @@
 """Brings a database to the newest tables: SQLite at start, after a copy; PostgreSQL when an operator says so.
 
-An empty database gets its tables at start, whatever its kind. `python -m server.database.migrate` upgrades the one that
+An empty database gets its tables at start, whatever its kind. `swell db upgrade` upgrades the one that
 SWELL_DATABASE_URL names.
 """
 
@@ -17,7 +17,6 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine
 
 from server.database.engine import Database
-from server.settings import Settings
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +36,7 @@ def prepare_database(database: Database) -> None:
         if not database.is_sqlite:
             raise OutdatedDatabaseError(
                 f"The database is at revision {present}, this server needs {newest}. Make a backup, then run "
-                "`python -m server.database.migrate` with the same SWELL_DATABASE_URL."
+                "`swell db upgrade` with the same SWELL_DATABASE_URL."
             )
         copy_sqlite(Path(database.url.database or ""), suffix=present)
     upgrade(database.write_engine)
@@ -84,7 +83,3 @@ def _config(connection: Connection | None) -> Config:
     config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
     config.attributes["connection"] = connection
     return config
-
-
-if __name__ == "__main__":
-    upgrade(Database(Settings.from_environment().resolved_database_url).write_engine)

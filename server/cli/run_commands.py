@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -26,6 +27,19 @@ from server.client.problem import InvalidError
 from server.runs.schemas import Run
 
 commands = typer.Typer()
+
+
+class RunOrder(StrEnum):
+    """What a list of runs is ordered by: the server's `SortKey`, which is slow to import."""
+
+    CREATED = "created"
+    NAME = "name"
+    STATE = "state"
+    STARTED = "started"
+    STEPS = "steps"
+    REWARD = "reward"
+    LOSS = "loss"
+    BATCH_SIZE = "batch_size"
 
 
 @commands.command()
@@ -101,12 +115,22 @@ def runs(
         list[str] | None, typer.Option(metavar="TAG[=VALUE]", help="Only runs with this tag; may be repeated.")
     ] = None,
     archived: Annotated[bool, typer.Option(help="Also runs that are archived.")] = False,
+    sort: Annotated[RunOrder, typer.Option(help="Order; the highest comes first.")] = RunOrder.CREATED,
+    ascending: Annotated[bool, typer.Option("--ascending", help="The lowest comes first.")] = False,
     limit: Annotated[int, typer.Option(min=1, max=500, help="At most so many.")] = 20,
     as_json: Json = False,
 ) -> None:
     """List runs, newest first."""
     with connect() as client:
-        page = client.runs(states=state or (), text=text, tags=tag or (), archived=archived, limit=limit)
+        page = client.runs(
+            states=state or (),
+            text=text,
+            tags=tag or (),
+            archived=archived,
+            sort=sort.value,
+            order="asc" if ascending else "desc",
+            limit=limit,
+        )
     if as_json:
         print_json(page)
     else:

@@ -103,6 +103,22 @@ def create_token(
         print(made.token)
 
 
+@tokens.command("rotate")
+def rotate_token(
+    token_id: Annotated[
+        int | None, typer.Argument(metavar="[ID]", min=1, help="Without it: the admin token, in the server's file too.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Give a token another secret and print it. The old one ends at once."""
+    with connect() as client:
+        token = client.rotate_admin_token() if token_id is None else client.rotate_token(token_id).token
+    if as_json:
+        tell_result("", as_json=True, token=token)
+    else:
+        print(token)
+
+
 @tokens.command("revoke")
 def revoke_token(
     token_id: Annotated[int, typer.Argument(metavar="ID", min=1, help="As `swell tokens list` shows it.")],

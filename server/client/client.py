@@ -16,7 +16,7 @@ from uuid import uuid4
 import httpx
 
 from orchestrator.contracts.plan import PlanRequest, RunPlan
-from server.auth.schemas import LoginLink, NewToken, TokenList
+from server.auth.schemas import LoginLink, NewAdminToken, NewToken, TokenList
 from server.client import watch
 from server.client.connection import Connection
 from server.client.location import access_token, read_settings, server_url
@@ -94,12 +94,17 @@ class SwellClient(RunRecords):
         text: str | None = None,
         tags: Iterable[str] = (),
         archived: bool = False,
+        sort: str | None = None,
+        order: Literal["asc", "desc"] | None = None,
         cursor: str | None = None,
         limit: int = 50,
     ) -> RunPage:
-        """Runs, newest first. tags: `tag=value`, or `tag`. cursor: the `next_cursor` of the page before."""
+        """Runs, newest first unless `sort` says otherwise: `name`, `state`, `started`, `reward` and more.
+
+        tags: `tag=value`, or `tag`. cursor: the `next_cursor` of the page before.
+        """
         params = [
-            *given(limit=limit, archived=archived, text=text or None, cursor=cursor),
+            *given(limit=limit, archived=archived, text=text or None, sort=sort, order=order, cursor=cursor),
             *(("state", state) for state in states),
             *(("tag", tag) for tag in tags),
         ]
@@ -206,6 +211,14 @@ class SwellClient(RunRecords):
     def create_token(self, name: str, *, access: Literal["read", "write", "admin"]) -> NewToken:
         """Make a token for a program. Its secret is told here and never again."""
         return self._connection.ask(NewToken, "POST", "/tokens", json={"name": name, "access": access})
+
+    def rotate_token(self, token_id: int) -> NewToken:
+        """Give a program's token another secret, which is told here and never again. The old one ends at once."""
+        return self._connection.ask(NewToken, "POST", f"/tokens/{token_id:d}/rotate")
+
+    def rotate_admin_token(self) -> str:
+        """Give the admin token another secret, in the server's own file too. The old one ends at once."""
+        return self._connection.ask(NewAdminToken, "POST", "/admin-token/rotate").token
 
     def revoke_token(self, token_id: int) -> None:
         """End a token at once."""

@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from orchestrator.contracts.log_messages import LogLevel
 from orchestrator.contracts.rollout_messages import RolloutFate
+from server.advisories.schemas import AdvisoryReport
 from server.checkpoints.schemas import CheckpointOut, CheckpointPage
 from server.client.connection import Params
 from server.client.log_reader import LogQuery, follow, newest_lines
@@ -83,6 +84,10 @@ class RunRecords(NamedRuns):
     def ledger(self, run: str) -> Ledger:
         """What became of all rollouts of the run, and whether the books balance."""
         return self._connection.ask(Ledger, "GET", f"{self._path(run)}/ledger")
+
+    def advisories(self, run: str) -> AdvisoryReport:
+        """What is odd about a run, and what to do about it."""
+        return self._connection.ask(AdvisoryReport, "GET", f"{self._path(run)}/advisories")
 
     def rollouts(
         self,

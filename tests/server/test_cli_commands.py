@@ -138,6 +138,8 @@ def test_runs_are_listed_by_state_and_text(swell: Swell, recorded: LaunchedRun) 
     assert recorded.id in table
     assert "█▁▅ 3" in table
     assert "1 more" in swell("runs", "--limit", "1").out
+    by_name = swell("runs", "--sort", "name", "--ascending", "--json").json["items"]
+    assert [run["name"] for run in by_name] == ["recorded", "waiting"]
 
 
 def test_an_empty_list_says_how_to_fill_it(swell: Swell) -> None:
@@ -317,6 +319,8 @@ def test_tokens_are_made_listed_and_revoked(swell: Swell, monkeypatch: pytest.Mo
     monkeypatch.setenv("SWELL_TOKEN", made["token"])
     assert (swell("runs").code, swell("submit", swell.spec_file()).code) == (0, 1)
     monkeypatch.delenv("SWELL_TOKEN")
+    assert swell("tokens", "rotate", str(made["id"])).out.strip() != made["token"]
+    assert swell("tokens", "rotate", "--json").json["token"] == swell.server.settings.token_path.read_text().strip()
     assert swell("tokens", "revoke", str(made["id"])).code == 0
     assert swell("tokens", "list", "--json").json["items"][0]["revoked_at"] is not None
     assert "revoked" in swell("tokens", "list").out

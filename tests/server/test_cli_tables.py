@@ -1,9 +1,11 @@
 import httpx
 
 from server.cli.problem import ExitCode, exit_code_of
+from server.cli.run_commands import RunOrder
 from server.cli.tables import duration, number, problem_text, sparkline
 from server.client.problem import FieldProblem, Problem, error_of
 from server.http import problems
+from server.runs.sorting import SortKey
 
 
 def test_a_sparkline_shows_the_way_from_the_smallest_to_the_largest() -> None:
@@ -63,3 +65,7 @@ def test_exit_codes_tell_bad_input_from_absence_and_refusal() -> None:
         ExitCode.FAILED,
         ExitCode.FAILED,
     ]
+
+
+def test_the_command_line_knows_everything_that_runs_are_ordered_by() -> None:
+    assert {order.value for order in RunOrder} == {key.value for key in SortKey}

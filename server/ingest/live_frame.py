@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from itertools import chain
 
 from orchestrator.contracts.messages import NonFinite
 from server.ingest.prepared_step import PreparedStep
@@ -16,15 +17,17 @@ def steps_frame(
     run_id: str, attempt: int, prepared: Sequence[PreparedStep], totals: Sequence[Totals], *, run_started_at: datetime
 ) -> StepsFrame:
     """The steps in columns. `totals` belong to them one by one; run_started_at is the start of the run's first step."""
-    names = dict.fromkeys(name for step in prepared for name in step.metrics)
+    told = [step.metrics for step in prepared]
+    names = dict.fromkeys(chain.from_iterable(told))
     metrics: dict[str, tuple[float | NonFinite | None, ...]] = {
-        name: tuple(step.metrics[name].value if name in step.metrics else None for step in prepared) for name in names
+        name: tuple([one[name].value if name in one else None for one in told]) for name in names
     }
     for name in STEP_SERIES:
         values = [getattr(step.message, name) for step in prepared]
         metrics[name] = tuple(None if value is None else float(value) for value in values)
     ends = [step.message.ended_at for step in prepared]
-    return StepsFrame(
+    # The values were validated with the steps that they come from.
+    return StepsFrame.model_construct(
         run=run_id,
         attempt=attempt,
         step=tuple(step.step for step in prepared),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import orjson
@@ -37,14 +39,8 @@ def prepare_steps(messages: tuple[StepMessage, ...]) -> list[PreparedStep]:
     errors: list[tuple[str, str]] = []
     prepared: list[PreparedStep] = []
     for i, message in enumerate(messages):
-        metrics: dict[str, MetricMessage] = {}
-        for name, metric in message.metrics.items():
-            normal = unicodedata.normalize("NFC", name)
-            if normal in metrics:
-                errors.append(
-                    (f"/steps/{i}/metrics", f"{normal!r} appears twice, in two spellings of the same letters")
-                )
-            metrics[normal] = metric
+        metrics = _by_normal_name(message.metrics)
+        errors.extend((f"/steps/{i}/metrics", sentence) for sentence in _two_spellings(message.metrics, metrics))
         found = step_findings(message)
         errors.extend((f"/steps/{i}{pointer}", sentence) for pointer, sentence in found)
         prepared.append(
@@ -59,6 +55,20 @@ def prepare_steps(messages: tuple[StepMessage, ...]) -> list[PreparedStep]:
     if errors:
         raise InvalidError(errors)
     return prepared
+
+
+def _by_normal_name(metrics: dict[str, MetricMessage]) -> dict[str, MetricMessage]:
+    if all(map(str.isascii, metrics)):
+        return metrics
+    return {unicodedata.normalize("NFC", name): metric for name, metric in metrics.items()}
+
+
+def _two_spellings(told: dict[str, MetricMessage], normal: dict[str, MetricMessage]) -> Iterator[str]:
+    if len(normal) < len(told):
+        counts = Counter(unicodedata.normalize("NFC", name) for name in told)
+        for name, count in counts.items():
+            if count > 1:
+                yield f"{name!r} appears twice, in two spellings of the same letters"
 
 
 def _packed(part: TextModel | None) -> bytes | None:

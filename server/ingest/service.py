@@ -196,7 +196,9 @@ class Ingest:
         newest_of_attempt = step_rows.last_step_number(connection, run.key, run.attempt)
         totals = step_rows.insert_steps(connection, run.key, run.attempt, new)
         step_rows.note_first_step(connection, run.key, run.attempt, first)
-        note_first_iteration(connection, run.key, run.attempt, min(map(_iteration, new)))
+        first_iteration = min((n for step in new if (n := _iteration(step)) is not None), default=None)
+        if first_iteration is not None:
+            note_first_iteration(connection, run.key, run.attempt, first_iteration)
         if newest_of_attempt is not None and newest_of_attempt > first:
             step_rows.repeat_totals(connection, run.key, run.attempt, first)
         keep_rollups(connection, run.key, run.attempt, first_new=first)
@@ -280,9 +282,9 @@ def _new_steps(prepared: Sequence[PreparedStep], stored: Mapping[int, bytes]) ->
     return [new[number] for number in sorted(new)]
 
 
-def _iteration(step: PreparedStep) -> int:
-    """The iteration of reinforcement that a step belongs to, or that comes next after it."""
-    return (step.message.iteration or 0) if step.message.phase is Phase.RL else 0
+def _iteration(step: PreparedStep) -> int | None:
+    """The iteration of reinforcement that a step belongs to, or that comes next after it; None: its writer has none."""
+    return 0 if step.message.phase is Phase.WARM_START else step.message.iteration
 
 
 def _answer(connection: Connection, run: Row[Any], *, accepted: int, duplicates: int) -> IngestAnswer:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from operator import attrgetter
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from server.database.engine import insert_raw
-from server.database.tables import attempts, metric_names, points, schedules, steps, timelines
+from server.database.tables import attempts, metric_names, points, schedules, steps, timelines, to_microseconds
 from server.errors import InvalidError
 from server.ingest.prepared_step import PreparedStep
 from server.steps.columns import REPORT_COLUMNS
@@ -18,6 +19,14 @@ from server.steps.lineage import current_view, run_segments
 from server.steps.point_values import to_columns
 from trainer.contracts.metric import Reduction
 
+_MOMENTS = ("started_at", "ended_at")
+_PLAIN_COLUMNS = tuple(name for name in REPORT_COLUMNS if name not in _MOMENTS)
+_STEP_COLUMNS = (
+    *("run_key", "attempt", "content_hash", "batch_decision", "samples_total", "tokens_total"),
+    *(*_MOMENTS, *_PLAIN_COLUMNS),
+)
+_plain_values = attrgetter(*_PLAIN_COLUMNS)
+_BLOB_COLUMNS = ("run_key", "attempt", "step", "blob")
 _POINT_COLUMNS = ("metric_id", "attempt", "step", "value", "kind", "weight")
 
 
@@ -72,21 +81,18 @@ def insert_steps(connection: Connection, run_key: int, attempt: int, prepared: S
     metric_ids = _metric_ids(connection, run_key, prepared)
     total = totals_before(connection, run_key, attempt, prepared[0].step)
     totals: list[Totals] = []
-    rows: list[dict[str, Any]] = []
+    rows: list[tuple[Any, ...]] = []
     for step in prepared:
         total += Totals(samples=step.message.global_batch_size, tokens=step.message.num_tokens)
         totals.append(total)
         rows.append(_step_row(run_key, attempt, step, total))
-    connection.execute(insert(steps), rows)
-    key = {"run_key": run_key, "attempt": attempt}
-    blobs = [{**key, "step": step.step, "blob": step.schedule_blob} for step in prepared if step.schedule_blob]
-    if blobs:
-        connection.execute(insert(schedules), blobs)
-    told = [
-        {**key, "step": step.step, "blob": step.timeline_blob} for step in prepared if step.timeline_blob is not None
-    ]
-    if told:
-        connection.execute(insert(timelines), told)
+    insert_raw(connection, steps, _STEP_COLUMNS, rows)
+    for table, blobs in (
+        (schedules, [(step.step, step.schedule_blob) for step in prepared if step.schedule_blob is not None]),
+        (timelines, [(step.step, step.timeline_blob) for step in prepared if step.timeline_blob is not None]),
+    ):
+        if blobs:
+            insert_raw(connection, table, _BLOB_COLUMNS, [(run_key, attempt, *blob) for blob in blobs])
     point_rows = [row for step in prepared for row in _point_rows(metric_ids, attempt, step)]
     if point_rows:
         insert_raw(connection, points, _POINT_COLUMNS, point_rows)
@@ -136,18 +142,19 @@ def note_first_step(connection: Connection, run_key: int, attempt: int, step: in
     connection.execute(update(attempts).where(*mine, later).values(first_step=step))
 
 
-def _step_row(run_key: int, attempt: int, step: PreparedStep, total: Totals) -> dict[str, Any]:
-    row = {name: getattr(step.message, name) for name in REPORT_COLUMNS}
-    decision = step.message.batch_decision
-    row.update(
-        batch_decision=None if decision is None else decision.model_dump_json(),
-        run_key=run_key,
-        attempt=attempt,
-        content_hash=step.content_hash,
-        samples_total=total.samples,
-        tokens_total=total.tokens,
+def _step_row(run_key: int, attempt: int, step: PreparedStep, total: Totals) -> tuple[Any, ...]:
+    message, decision = step.message, step.message.batch_decision
+    return (
+        run_key,
+        attempt,
+        step.content_hash,
+        None if decision is None else decision.model_dump_json(),
+        total.samples,
+        total.tokens,
+        to_microseconds(message.started_at),
+        to_microseconds(message.ended_at),
+        *_plain_values(message),
     )
-    return row
 
 
 def _point_rows(metric_ids: Mapping[str, int], attempt: int, step: PreparedStep) -> Iterator[tuple[Any, ...]]:
@@ -163,7 +170,7 @@ def _metric_ids(connection: Connection, run_key: int, prepared: Sequence[Prepare
     reductions = {name: reduction for name, (_, reduction) in known.items()}
     for step in prepared:
         for name, metric in step.metrics.items():
-            if reductions.setdefault(name, metric.reduction) != metric.reduction:
+            if reductions.setdefault(name, metric.reduction) is not metric.reduction:
                 pointer = f"/steps/metrics/{name.replace('~', '~0').replace('/', '~1')}/reduction"
                 sentence = f"is {metric.reduction} at step {step.step}, but {name} is reduced by {reductions[name]}"
                 raise InvalidError([(pointer, sentence)])

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import chain
+from operator import attrgetter
 
 from orchestrator.contracts.messages import ScheduleMessage, StepMessage
 from server.database.tables import is_storable
@@ -29,6 +30,7 @@ _COUNTS = (
     "num_over_cap",
 )
 """What a schedule says of its step, so that its writer need not."""
+_report_values = attrgetter(*REPORT_COLUMNS)
 _ALWAYS_TOLD = (*REPORT_COLUMNS, "schedule")
 
 
@@ -83,8 +85,7 @@ def certificate_of(schedule: ScheduleMessage) -> Certificate:
 
 
 def _size_findings(message: StepMessage) -> Iterator[Finding]:
-    for name in REPORT_COLUMNS:
-        value = getattr(message, name)
+    for name, value in zip(REPORT_COLUMNS, _report_values(message), strict=True):
         if isinstance(value, int) and value > MAX_COUNT:
             yield f"/{name}", f"is {value}; at most {MAX_COUNT} can be recorded"
 

@@ -16,7 +16,7 @@ def merge_frames(frames: Sequence[StepsFrame]) -> StepsFrame:
     if len(frames) == 1:
         return frames[0]
     names = dict.fromkeys(chain.from_iterable(frame.metrics for frame in frames))
-    return StepsFrame(
+    return StepsFrame.model_construct(
         run=frames[0].run,
         attempt=frames[0].attempt,
         step=tuple(chain.from_iterable(frame.step for frame in frames)),

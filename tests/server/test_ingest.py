@@ -12,12 +12,18 @@ from orchestrator.contracts.messages import BatchDecision, EventMessage, EventsB
 from orchestrator.contracts.run_state import RunTrigger
 from server.database.tables import schedules
 from server.database.writer import Transaction
+from server.runs.queries import run_key
 from tests.server.cases import case
 from tests.server.factories import START, batch_json, metric, step_message
 from tests.server.live_server import LiveServer
 from trainer.contracts.metric import Reduction
 
 pytestmark = pytest.mark.stack
+
+
+@pytest.fixture
+def server(shared_server: LiveServer) -> LiveServer:
+    return shared_server
 
 
 def test_a_repeated_batch_is_counted_as_duplicates_and_adds_nothing(server: LiveServer) -> None:
@@ -306,12 +312,15 @@ def test_a_schedule_that_was_stored_before_it_had_all_fields_still_loads(server:
     new = ("micro_batch_size", "packer", "barrier", "cp", "pp", "vpp", "zero_variance")
 
     def work(transaction: Transaction) -> None:
-        blob = transaction.connection.scalar(select(schedules.c.blob))
+        mine = schedules.c.run_key == run_key(transaction.connection, run.id)
+        blob = transaction.connection.scalar(select(schedules.c.blob).where(mine))
         stored = json.loads(zlib.decompress(blob))
         for name in new:
             del stored[name]
         del stored["samples"]["age"]
-        transaction.connection.execute(update(schedules).values(blob=zlib.compress(json.dumps(stored).encode())))
+        transaction.connection.execute(
+            update(schedules).where(mine).values(blob=zlib.compress(json.dumps(stored).encode()))
+        )
 
     server.services.writer.run(work)
     schedule = server.get(f"/runs/{run.id}/steps/0/schedule")["schedule"]

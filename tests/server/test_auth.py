@@ -17,8 +17,9 @@ from server.database.writer import Transaction
 from server.http.guarded_route import GuardedRoute
 from server.settings import Settings
 from tests.server.cases import case
-from tests.server.factories import batch_json, step_message
+from tests.server.factories import START, batch_json, step_message
 from tests.server.live_server import LiveServer
+from tests.server.record_factories import checkpoint_message, iteration_message, log_line
 
 PUBLIC = {
     ("GET", "/login"),
@@ -96,39 +97,69 @@ def test_an_ingest_token_is_for_one_attempt_of_one_run() -> None:
     assert not principal.may_record(1)
 
 
+NOBODYS_RUN = "run_00000000000000000000000000"
+ALLOWED: dict[str, tuple[Access, ...]] = {
+    "no token": (),
+    "wrong": (),
+    "read": (Access.READ,),
+    "write": (Access.READ, Access.WRITE),
+    "ingest of another run": (),
+    "ingest of another attempt": (),
+}
+"""Which rules each token fits, beside PUBLIC."""
+RECORDS = {
+    "steps:batch": {"steps": [step_message(0).model_dump(mode="json")]},
+    "events:batch": {"events": [{"key": "k", "kind": "k", "at": START.isoformat(), "message": "m"}]},
+    "rollouts:batch": {"iterations": [iteration_message(0).model_dump(mode="json")]},
+    "logs:batch": {"lines": [log_line(0).model_dump(mode="json")]},
+    "checkpoints:batch": {"checkpoints": [checkpoint_message(1).model_dump(mode="json")]},
+    "heartbeat": {"at": START.isoformat(), "activity": "", "num_steps": 0, "total_steps": None},
+    "state": {"outcome": "succeeded", "at": START.isoformat()},
+}
+"""A right body for every route that records, without its attempt. A new route without one fails the test."""
+
+
+def ask(http: httpx.Client, method: str, path: str, token: str | None, body: Any = None) -> int:
+    headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+    # A live stream never ends by itself.
+    with http.stream(method, path, headers=headers, json=body if method in ("POST", "PATCH") else None) as answer:
+        return answer.status_code
+
+
 @pytest.mark.stack
 def test_each_route_refuses_whom_its_rule_refuses(sqlite_server: LiveServer) -> None:
     read, write = (
         sqlite_server.http.post("/api/v1/tokens", json={"name": "t", "access": access}).json()["token"]
         for access in ("read", "write")
     )
-    run, other = sqlite_server.launch(), sqlite_server.launch()
+    first, other = sqlite_server.launch(), sqlite_server.launch()
+    run = sqlite_server.next_attempt(first)
+    tokens = dict(zip(ALLOWED, (None, "swa_wrong", read, write, other.token, first.token), strict=True))
+    routes = guarded_routes()
+    assert {path.rpartition("/")[2] for _, path, rule in routes if rule is Access.INGEST} == set(RECORDS)
     with httpx.Client(base_url=sqlite_server.url, trust_env=False) as http:
+        for method, path, rule in routes:
+            for held, token in tokens.items():
+                is_allowed = rule is Access.PUBLIC or rule in ALLOWED[held]
+                # What is allowed must change nothing, so that it is asked of a run that is not there.
+                real = path.replace("{run_id}", NOBODYS_RUN if is_allowed else run.id).replace("{step}", "0")
+                body = {"attempt": run.attempt} | RECORDS.get(path.rpartition("/")[2], {})
+                status = ask(http, method, real, token, body if rule is Access.INGEST else {})
+                refusal = 401 if held in ("no token", "wrong") else 403
+                assert (status in (401, 403)) is not is_allowed, (method, path, held, status)
+                assert is_allowed or status == refusal, (method, path, held, status)
+    assert sqlite_server.get(f"/runs/{run.id}")["num_steps"] == 0
 
-        def status(method: str, path: str, token: str | None) -> int:
-            path = path.replace("{run_id}", run.id).replace("{step}", "0")
-            headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-            if path.endswith("/events") and method == "GET" and run.id not in path:
-                with http.stream(method, path, headers=headers) as answer:
-                    return answer.status_code
-            body = {"json": {}} if method == "POST" else {}
-            return http.request(method, path, headers=headers, **body).status_code  # type: ignore[arg-type]
 
-        for method, path, rule in guarded_routes():
-            found = {
-                "nobody": status(method, path, None),
-                "wrong": status(method, path, "swa_wrong"),
-                "read": status(method, path, read),
-                "write": status(method, path, write) if rule in (Access.ADMIN, Access.INGEST) else 0,
-                "ingest of another run": status(method, path, other.token),
-            }
-            if rule is Access.PUBLIC:
-                assert not {401, 403} & set(found.values()), (path, found)
-                continue
-            assert (found["nobody"], found["wrong"]) == (401, 401), path
-            assert (found["read"] == 403) is (rule is not Access.READ), (path, found)
-            assert found["ingest of another run"] == 403, path
-            assert (found["write"] == 403) is (rule in (Access.ADMIN, Access.INGEST)), (path, found)
+@pytest.mark.stack
+def test_foreign_pages_reach_no_route(sqlite_server: LiveServer) -> None:
+    given = case("server.json", "dns-rebinding")["given"]
+    for method, path, _ in guarded_routes():
+        real = path.replace("{run_id}", NOBODYS_RUN).replace("{step}", "0")
+        body = {} if method in ("POST", "PATCH") else None
+        by_host = sqlite_server.http.request(method, real, headers={"Host": given["Host"]}, json=body)
+        by_origin = sqlite_server.http.request(method, real, headers={"Origin": given["Origin"]}, json=body)
+        assert (by_host.status_code, by_origin.status_code) == (421, 403), (method, path)
 
 
 @pytest.mark.stack

@@ -125,9 +125,11 @@ def _due_rollouts(connection: Connection, run_key: int, up_to: int, kept: int, n
     )
     if began is None:
         return None
+    # An iteration may end in the very moment in which the next one begins.
+    just_after = began + timedelta(microseconds=1)
 
     def prune(writing: Connection, limit: int) -> int:
-        return prune_rollouts(writing, now=now, run_key=run_key, ended_before=began, limit=limit)
+        return prune_rollouts(writing, now=now, run_key=run_key, ended_before=just_after, limit=limit)
 
     return Due(kind=RecordKind.ROLLOUTS, up_to=up_to, kept=kept, chunk=5, prune=prune)
 

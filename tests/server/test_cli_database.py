@@ -1,0 +1,85 @@
+"""`swell db …` as a shell runs it, and that no other command pays for it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from server.cli.main import main
+from server.cli.serving import serving
+
+Swell = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def swell(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Swell:
+    monkeypatch.setenv("SWELL_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("SWELL_DATABASE_URL", raising=False)
+    (tmp_path / "home").mkdir()
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["swell", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        captured = capsys.readouterr()
+        return int(ended.value.code or 0), captured.out, captured.err
+
+    return run
+
+
+def told(result: tuple[int, str, str]) -> Any:
+    assert result[0] == 0, result[2]
+    return json.loads(result[1])
+
+
+def test_a_database_is_upgraded_once_and_backed_up(swell: Swell, tmp_path: Path) -> None:
+    first = told(swell("db", "upgrade", "--json"))
+    assert (first["before"], first["copy_path"]) == (None, None)
+    assert f"at revision {first['revision']} already" in swell("db", "upgrade")[1]
+    done = told(swell("db", "backup", str(tmp_path / "copy.db"), "--json"))
+    assert done == {"file": str(tmp_path / "copy.db"), "bytes": (tmp_path / "copy.db").stat().st_size}
+    code, _, err = swell("db", "backup", str(tmp_path / "copy.db"))
+    assert (code, "copy.db" in err) == (1, True)
+
+
+def test_nothing_is_changed_under_a_server(swell: Swell, tmp_path: Path) -> None:
+    with serving(tmp_path / "home", "http://127.0.0.1:1"):
+        code, _, err = swell("db", "upgrade", "--json")
+    assert (code, json.loads(err)["type"]) == (1, "/problems/server-runs")
+
+
+def test_what_cannot_be_moved_is_told(swell: Swell, tmp_path: Path) -> None:
+    code, _, err = swell("db", "move", str(tmp_path / "none.db"), "postgresql://nobody@127.0.0.1:9/none")
+    assert (code, "none.db" in err) == (2, True)
+
+
+def test_a_database_is_moved_to_postgresql(
+    swell: Swell, tmp_path: Path, postgres_uri: str, empty_postgres: str
+) -> None:
+    told(swell("db", "upgrade", "--json"))
+    moved = told(swell("db", "move", str(tmp_path / "home" / "swell.db"), empty_postgres, "--json"))
+    assert {"runs", "steps"} <= {table["name"] for table in moved["tables"]}
+
+
+@pytest.fixture
+def empty_postgres(postgres_uri: str) -> Any:
+    import psycopg
+
+    with psycopg.connect(postgres_uri, autocommit=True) as connection:
+        connection.execute("CREATE DATABASE moved_to")
+    yield postgres_uri.replace("/postgres?", "/moved_to?")
+    with psycopg.connect(postgres_uri, autocommit=True) as connection:
+        connection.execute("DROP DATABASE moved_to WITH (FORCE)")
+
+
+def test_the_command_line_starts_without_what_only_a_server_needs() -> None:
+    script = "import sys, server.cli.main; print(sorted({m.split('.')[0] for m in sys.modules} & {*sys.argv[1:]}))"
+    heavy = ["torch", "ray", "megatron", "transformers", "fastapi", "sqlalchemy", "alembic", "uvicorn"]
+    done = subprocess.run([sys.executable, "-c", script, *heavy], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -33,15 +33,16 @@ def decode_place(text: str, filter_: object) -> tuple[int, int]:
         decoded = orjson.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
     except (binascii.Error, ValueError):
         decoded = None
-    if not isinstance(decoded, list) or len(decoded) != 3 or not all(map(_is_number, decoded[:2])):
+    if not isinstance(decoded, list) or len(decoded) != 3 or not _is_place(*decoded[:2]):
         raise ValueError("is not a cursor; take the next_cursor of a page, unchanged")
     if decoded[2] != _fingerprint(filter_):
         raise ValueError("belongs to a list with another filter; begin that list anew")
     return decoded[0], decoded[1]
 
 
-def _is_number(value: object) -> bool:
-    return type(value) is int and 0 <= value < 2**53
+def _is_place(first: object, second: object) -> bool:
+    """Whether the columns of a list can hold it: a step or an iteration, and a smaller number within it."""
+    return type(first) is int and type(second) is int and 0 <= first < 2**53 and 0 <= second < 2**31
 
 
 def _fingerprint(filter_: object) -> str:

@@ -16,17 +16,24 @@ from server.rollouts.schemas import IterationBooks
 _MAX_PROBLEMS = 100
 
 
-def ledger_of(books: Sequence[IterationBooks], trained_by_steps: Mapping[int, int], *, max_flows: int) -> Ledger:
+def ledger_of(
+    books: Sequence[IterationBooks],
+    trained_by_steps: Mapping[int, int],
+    *,
+    max_flows: int,
+    begins_at: int | None = None,
+) -> Ledger:
     """The ledger of consecutive iterations.
 
     books: by ascending iteration.
     trained_by_steps: rollouts that the recorded steps of an iteration trained, by iteration; those whose steps do not
         tell it are left out.
     max_flows: iterations are put together so that there are no more entries.
+    begins_at: the first iteration that should be there; None: whichever is.
     """
     if not books:
         return Ledger(balanced=True, problems=(), num_problems=0, total=None, flows=())
-    problems = list(problems_of(books, trained_by_steps))
+    problems = [*_missing_before(books[0], begins_at), *problems_of(books, trained_by_steps)]
     width = -(-len(books) // max_flows)
     return Ledger(
         balanced=not problems,
@@ -80,3 +87,10 @@ def problems_of(books: Sequence[IterationBooks], trained_by_steps: Mapping[int, 
                 detail=f"Iteration {before.iteration} carried {before.num_carried_out} rollouts on; iteration "
                 f"{after.iteration} took {after.num_carried_in} up.",
             )
+
+
+def _missing_before(first: IterationBooks, begins_at: int | None) -> Iterator[LedgerProblem]:
+    if begins_at is not None and first.iteration > begins_at:
+        yield LedgerProblem(
+            iteration=begins_at, detail=f"Iterations {begins_at} to {first.iteration - 1} are not recorded."
+        )

@@ -45,4 +45,4 @@ def get_ledger(
             begin, stop = queries.iterations_of_steps(connection, key, first_step, end_step)
         found = books.between(connection, key, begin, stop)
         trained = queries.trained_by_steps(connection, key, begin, stop)
-    return ledger_of(found, trained, max_flows=max_flows)
+    return ledger_of(found, trained, max_flows=max_flows, begins_at=begin)

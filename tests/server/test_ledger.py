@@ -65,6 +65,12 @@ def test_books_that_do_not_balance_say_where(
     assert sentence in ledger.problems[0].detail
 
 
+def test_a_run_whose_beginning_is_missing_does_not_balance() -> None:
+    assert ledger_of([books(2)], {}, max_flows=10).balanced
+    ledger = ledger_of([books(2)], {}, max_flows=10, begins_at=0)
+    assert (ledger.balanced, ledger.problems[0].detail) == (False, "Iterations 0 to 1 are not recorded.")
+
+
 @pytest.mark.stack
 def test_the_ledger_of_a_run_and_of_a_range_balance(server: LiveServer) -> None:
     run = server.launch()

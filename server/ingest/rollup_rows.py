@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, func, literal, select, update
+from sqlalchemy import Connection, func, select, update
 
 from server.database.engine import float_columns, upsert_raw
 from server.database.tables import PointKind, attempts, metric_names, points, rollups, steps
@@ -66,7 +66,7 @@ def _roll_up_steps(connection: Connection, run_key: int, attempt: int, first: in
         first, end = first // larger * larger, end // larger * larger
         if end <= first:
             return
-        parts = _stored(connection, run_key, attempt, size, first, end)
+        parts = _stored(connection, run_key, list(reductions), attempt, size, first, end)
         _store(connection, run_key, attempt, larger, roll_up(parts, larger // size, reductions))
 
 
@@ -105,11 +105,13 @@ def _columns(connection: Connection, run_key: int, attempt: int, first: int, end
         )
 
 
-def _stored(connection: Connection, run_key: int, attempt: int, size: int, first: int, end: int) -> Rollups:
-    metric_ids = select(metric_names.c.id).where(metric_names.c.run_key == run_key)
+def _stored(
+    connection: Connection, run_key: int, series_ids: list[int], attempt: int, size: int, first: int, end: int
+) -> Rollups:
+    # One list of all series: with any other condition on them SQLite looks through all that the run has.
     numbers = select(rollups.c.series, rollups.c.bucket, *(rollups.c[name] for name in _MEASURED)).where(
         rollups.c.run_key == run_key,
-        rollups.c.series.in_(metric_ids) | rollups.c.series.in_([literal(n) for n in COLUMN_NUMBERS.values()]),
+        rollups.c.series.in_(series_ids),
         rollups.c.attempt == attempt,
         rollups.c.num_steps == size,
         rollups.c.bucket >= first // size,

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 STACK_SIGNAL = signal.SIGUSR1
 
@@ -94,23 +95,27 @@ def failures_logged(what: str) -> Iterator[None]:
 class _Tee(io.TextIOBase):
     """A stream that writes into a file as well."""
 
-    def __init__(self, stream: io.TextIOBase | object, path: Path) -> None:
+    def __init__(self, stream: Any, path: Path) -> None:
         self._stream = stream
         self._file = path.open("a", encoding="utf-8", buffering=1)
 
     def write(self, text: str) -> int:
         self._file.write(text)
-        return int(self._stream.write(text))  # type: ignore[union-attr]
+        return int(self._stream.write(text))
 
     def flush(self) -> None:
         self._file.flush()
-        self._stream.flush()  # type: ignore[union-attr]
+        self._stream.flush()
 
     def fileno(self) -> int:
-        return int(self._stream.fileno())  # type: ignore[union-attr]
+        return int(self._stream.fileno())
 
     def isatty(self) -> bool:
         return False
+
+    def __getattr__(self, name: str) -> Any:
+        """What else a stream has, e.g. `buffer`, is that of the first one."""
+        return getattr(self._stream, name)
 
 
 def _open_place(directory: Path, source: str) -> Path:

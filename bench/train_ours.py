@@ -194,14 +194,7 @@ def _loop(
     return TrainingLoop(
         warm_start=None,
         goal=_goal(max_new_tokens),
-        plan=IterationPlan(
-            iterations=iterations,
-            estimate=estimate_of(AdvantageEstimator.GRPO),
-            reward_kl=None,
-            batch=AllBatchSpec(type="all"),
-            filter_spec=filter_spec,
-            rollouts_per_iteration=PROMPTS_PER_STEP * GROUP_SIZE,
-        ),
+        plan=_plan(iterations, filter_spec),
         roller=Roller(
             source=source,
             engine=engine,
@@ -226,6 +219,17 @@ def _loop(
             time=steps.time,
         ),
         recorder=IterationRecorder(RecordingSpec(), pieces=tokenizer.pieces),
+    )
+
+
+def _plan(iterations: int, filter_spec: FilterSpec) -> IterationPlan:
+    return IterationPlan(
+        iterations=iterations,
+        estimate=estimate_of(AdvantageEstimator.GRPO),
+        reward_kl=None,
+        batch=AllBatchSpec(type="all"),
+        filter_spec=filter_spec,
+        rollouts_per_iteration=PROMPTS_PER_STEP * GROUP_SIZE,
     )
 
 

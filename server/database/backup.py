@@ -8,9 +8,6 @@ from pathlib import Path
 
 from server.database.engine import Database
 
-_PAGES_AT_ONCE = 4096
-_PAUSE_S = 0.01
-
 
 class BackupError(Exception):
     """The copy could not be made; nothing was left behind."""
@@ -43,10 +40,11 @@ def backup_sqlite(database: Database, target: Path) -> int:
 
 
 def _copy(source_path: Path, partial: Path) -> None:
-    source = sqlite3.connect(f"file:{source_path}?mode=ro", uri=True)
+    source = sqlite3.connect(source_path)
     copy = sqlite3.connect(partial)
     try:
-        source.backup(copy, pages=_PAGES_AT_ONCE, sleep=_PAUSE_S)
+        # In one step: writers need not wait for it, and a copy in several begins again whenever somebody writes.
+        source.backup(copy)
         copy.execute("PRAGMA journal_mode = DELETE")
         found = copy.execute("PRAGMA integrity_check").fetchone()[0]
         if found != "ok":

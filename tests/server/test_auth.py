@@ -137,7 +137,7 @@ def test_each_route_refuses_whom_its_rule_refuses(sqlite_server: LiveServer) -> 
     tokens = dict(zip(ALLOWED, (None, "swa_wrong", read, write, other.token, first.token), strict=True))
     routes = guarded_routes()
     assert {path.rpartition("/")[2] for _, path, rule in routes if rule is Access.INGEST} == set(RECORDS)
-    with httpx.Client(base_url=sqlite_server.url, trust_env=False) as http:
+    with httpx.Client(base_url=sqlite_server.url, trust_env=False, timeout=60) as http:
         for method, path, rule in routes:
             for held, token in tokens.items():
                 is_allowed = rule is Access.PUBLIC or rule in ALLOWED[held]

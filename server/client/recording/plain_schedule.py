@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import TypeAlias
 
 from orchestrator.contracts.messages import SampleColumns, ScheduleMessage
 from orchestrator.contracts.schedule_spec import Balance
 from trainer.contracts.certificate import Certificate, LossAggregation
 
-Ranks = Sequence[Sequence[Sequence[int]]]
+Ranks: TypeAlias = Sequence[Sequence[Sequence[int]]]
 """[dp_rank][micro-batch] → indices of samples."""
+Shaped: TypeAlias = tuple[tuple[float, ...], ...]
+"""[dp_rank][micro-batch]"""
 
 
 def plain_schedule(
@@ -47,34 +50,38 @@ def plain_schedule(
     ids = tuple(f"{step}.{i}" for i in range(size))
     shares = tuple(weights) if weights is not None else (Fraction(1, size),) * size
     certificate = Certificate(loss_aggregation=loss_aggregation, sample_ids=ids, weights=shares)
-    costs = tuple(
-        tuple(float(sum(num_tokens[i] for i in micro_batch)) for micro_batch in rank) for rank in micro_batches
+    costs = tuple(tuple(float(sum(num_tokens[i] for i in part)) for part in rank) for rank in micro_batches)
+    samples = SampleColumns(
+        sample_id=ids,
+        rollout_id=tuple(rollout_ids or ids),
+        group_id=tuple(group_ids or ids),
+        num_tokens=tuple(num_tokens),
+        num_loss_tokens=tuple(num_loss_tokens or num_tokens),
+        weight=tuple(map(str, shares)),
+        reward=tuple(rewards or (None,) * size),
+        advantage=tuple(advantages or (None,) * size),
+        policy_version=(step if policy_version is None else policy_version,) * size,
     )
-    longest = max(len(micro_batch) for rank in micro_batches for micro_batch in rank)
     return ScheduleMessage(
         token_cap=token_cap,
-        micro_batch_size=None if token_cap else longest,
+        micro_batch_size=None if token_cap else max(len(part) for rank in micro_batches for part in rank),
         balance=Balance.NONE,
         skips_dummies=True,
-        samples=SampleColumns(
-            sample_id=ids,
-            rollout_id=ids if rollout_ids is None else tuple(rollout_ids),
-            group_id=ids if group_ids is None else tuple(group_ids),
-            num_tokens=tuple(num_tokens),
-            num_loss_tokens=tuple(num_tokens if num_loss_tokens is None else num_loss_tokens),
-            weight=tuple(map(str, shares)),
-            reward=(None,) * size if rewards is None else tuple(rewards),
-            advantage=(None,) * size if advantages is None else tuple(advantages),
-            policy_version=(step if policy_version is None else policy_version,) * size,
-        ),
-        micro_batches=tuple(tuple(tuple(micro_batch) for micro_batch in rank) for rank in micro_batches),
+        samples=samples,
+        micro_batches=tuple(tuple(map(tuple, rank)) for rank in micro_batches),
         predicted_cost=costs,
-        # All zero: not measured, and so not drawn.
-        measured_s=tuple(map(tuple, measured_s)) if measured_s is not None else tuple((0.0,) * len(r) for r in costs),
+        measured_s=_seconds(measured_s, costs),
         sample_cost=tuple(map(float, num_tokens)),
         loss_aggregation=loss_aggregation,
         certificate_sha256=certificate.sha256,
     )
+
+
+def _seconds(measured_s: Sequence[Sequence[float]] | None, costs: Shaped) -> Shaped:
+    if measured_s is None:
+        # All zero: not measured, and so not drawn.
+        return tuple((0.0,) * len(rank) for rank in costs)
+    return tuple(map(tuple, measured_s))
 
 
 def _check(micro_batches: Ranks, size: int) -> None:

@@ -39,7 +39,7 @@ def page(watched: Watched, server: LiveServer) -> Page:
     page = watched.open()
     page.goto(login_url(server))
     # Keys that are pressed before the page stands are nobody's.
-    expect(page.get_by_role("heading", name="Runs")).to_be_visible()
+    expect(page.get_by_role("heading", name="Runs", level=1)).to_be_visible()
     return page
 
 

@@ -1,0 +1,124 @@
+"""A run of which everything is recorded: steps, books, rollouts, logs, checkpoints, times, the machine, events."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from orchestrator.contracts.messages import StepMessage
+from orchestrator.contracts.rollout_messages import IterationMessage, RolloutMessage
+from orchestrator.contracts.system_message import SystemSample
+from orchestrator.contracts.timeline_message import TimelineColumns
+from tests.server.live_server import LaunchedRun, LiveServer
+from tests.server.record_factories import (
+    checkpoint_message,
+    group_message,
+    iteration_message,
+    log_line,
+    post,
+    rollout_message,
+    system_sample,
+)
+from tests.web.recorded_run import NUM_STEPS, beat, recorded_step, tell
+from trainer.contracts.text_model import TextModel
+
+NUM_ITERATIONS = 40
+_TAGS = {"task": "spelling", "kind": "demo"}
+
+
+def record_whole_run(server: LiveServer, *, text: str | None = None, name: str = "spell-backward-grpo") -> LaunchedRun:
+    """Record a run that still goes on. `text` stands in every field that takes text from outside."""
+    run = server.launch(name=name, tags=_TAGS if text is None else {text[:100]: text[:200]})
+    for first in range(0, NUM_STEPS, 20):
+        steps = [_with_timeline(recorded_step(step), text) for step in range(first, first + 20)]
+        assert server.record(run, *steps).status_code == 200
+    for iteration in range(NUM_ITERATIONS):
+        _post(server, run, "rollouts", _iteration(iteration, text))
+    lines = [log_line(k, text or _line(k), source=_source(k), level=_level(k)) for k in range(120)]
+    _post(server, run, "logs", *lines)
+    kept = [checkpoint_message(step, directory=(text or f"/runs/{run.id}/step-{step}")[:4000]) for step in (80, 100)]
+    _post(server, run, "checkpoints", checkpoint_message(60, removed=True), *kept)
+    for second in range(0, 300, 10):
+        sample = _sample(second).model_dump(mode="json")
+        tell(
+            server,
+            run,
+            "heartbeat",
+            activity=(text or "trains")[:200],
+            num_steps=NUM_STEPS,
+            total_steps=160,
+            system=sample,
+        )
+    event = {
+        "key": "one",
+        "kind": (text or "note")[:100],
+        "at": datetime.now(UTC).isoformat(),
+        "message": text or "hello",
+        "data": {"told": text or "by the driver"},
+    }
+    answer = server.http.post(
+        f"/api/v1/runs/{run.id}/events:batch",
+        json={"attempt": run.attempt, "events": [event]},
+        headers=run.headers,
+    )
+    assert answer.status_code == 200, answer.text
+    beat(server, run, NUM_STEPS)
+    return run
+
+
+def _post(server: LiveServer, run: LaunchedRun, kind: str, *messages: TextModel) -> None:
+    answer = post(server, run, kind, *messages)
+    assert answer.status_code == 200, answer.text
+
+
+def _with_timeline(step: StepMessage, text: str | None) -> StepMessage:
+    actors = ("driver", "engine 0", "rank 0", "rank 1") if text is None else ("driver", text[:100])
+    spans = [
+        (actor, activity, start + 0.03 * k, start + 0.03 * k + length)
+        for k, actor in enumerate(actors)
+        for activity, start, length in (
+            (("generate", 0.0, 0.3),) if k == 1 else (("forward_backward", 0.4, 0.5), ("optimizer", 0.95, 0.05))
+        )
+    ]
+    columns = list(zip(*spans, strict=True))
+    timeline = TimelineColumns(actor=columns[0], activity=columns[1], start_s=columns[2], end_s=columns[3])
+    return step.model_copy(update={"timeline": timeline})
+
+
+def _iteration(number: int, text: str | None) -> IterationMessage:
+    def rollout(group: int, k: int) -> RolloutMessage:
+        fate = "filtered" if group == 3 else "trained"
+        return rollout_message(
+            f"{number}-{group}-{k}",
+            fate=fate,
+            reason=(text or "zero_variance")[:200] if fate == "filtered" else None,
+            step=3 * number if fate == "trained" else None,
+            reward=float(k % 2) if group != 3 else 1.0,
+            advantage=(1.0 if k % 2 else -1.0) if fate == "trained" else None,
+            **({"text": text, "pieces": (text[:200], "b", "c")} if text else {}),
+        )
+
+    told = {"prompt": text, "answer": text} if text else {}
+    groups = [group_message(f"g{number}.{i}", [rollout(i, k) for k in range(4)], **told) for i in range(4)]
+    return iteration_message(number, groups, first_step=3 * number, num_steps=3)
+
+
+def _line(number: int) -> str:
+    return f"step {number}: loss 0.0{number % 9}1, 34 samples, 812 tokens"
+
+
+def _source(number: int) -> str:
+    return ("driver", "rank 0", "rank 1", "engine 0")[number % 4]
+
+
+def _level(number: int) -> str:
+    return "error" if number % 40 == 17 else "warning" if number % 11 == 5 else "info"
+
+
+def _sample(second: int) -> SystemSample:
+    busy = 0.5 + 0.3 * ((second // 10) % 3) / 2
+    processes = [
+        {"name": who, "cpu_cores": busy * (k + 1) / 3, "memory_bytes": (k + 1) * 2**28}
+        for k, who in enumerate(("driver", "rank 0", "rank 1", "engine 0"))
+    ]
+    sample = system_sample(float(second), cpu_frac=busy, processes=tuple(processes))
+    return sample.model_copy(update={"at": datetime.now(UTC) - timedelta(seconds=300 - second)})

@@ -20,6 +20,8 @@ from server.cli.terminal import tell_result
 from server.client.client import SwellClient
 from server.client.location import read_token
 from server.client.server_record import ServerRecord, server_of
+from server.runs.records import RunKind
+from server.runs.schemas import RunSummary
 from server.settings import Settings
 from server.supervisor import processes
 from server.supervisor.ports import can_listen
@@ -82,7 +84,7 @@ def down(settings: Settings, *, force: bool) -> Ended:
         sentence = "The Ray head has ended." if had_head else f"No server of {settings.home} is up."
         return Ended(had_server=False, had_head=had_head, sentence=sentence)
     with SwellClient(url=record.url, token=read_token(settings.home)) as client:
-        active = client.runs(states=_ACTIVE, limit=100).items
+        active = _active_jobs(client)
         if active and not force:
             raise _still_active([run.name for run in active])
         for run in active:
@@ -119,6 +121,8 @@ def _greet_again(settings: Settings, options: UpOptions, console: Console) -> No
         link = client.login_link()
         if options.as_json:
             tell_result("", as_json=True, url=record.url, login_link=link)
+            if options.demo:
+                submit_demo(client, Console(quiet=True))
             return
         console.print(f"A server of {settings.home} is up already (process {record.pid}) at {record.url}.")
         console.print(f"\n  {link}\n", soft_wrap=True, highlight=False)
@@ -184,8 +188,14 @@ def _still_active(names: list[str]) -> CommandError:
 
 def _wait_until_ended(client: SwellClient) -> None:
     deadline = time.monotonic() + _END_DEADLINE_S
-    while client.runs(states=_ACTIVE, limit=1).items and time.monotonic() < deadline:
+    while _active_jobs(client) and time.monotonic() < deadline:
         time.sleep(0.3)
+
+
+def _active_jobs(client: SwellClient) -> list[RunSummary]:
+    """Runs whose processes would end with the head. An external run does without: its writer waits for a server."""
+    runs = client.runs(states=_ACTIVE, limit=500).items
+    return [run for run in runs if run.kind is RunKind.MANAGED]
 
 
 def _has_screen() -> bool:

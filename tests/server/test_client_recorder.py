@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import math
 import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -276,6 +278,20 @@ def test_a_forked_child_records_nothing_and_harms_nothing(server: IngestServer, 
     assert recorder.finish()
     assert [step["step"] for step in steps_of(server)] == [0, 2]
     assert len(server.of("state")) == 1
+
+
+def test_a_process_that_ends_without_a_word_has_sent_its_steps(server: IngestServer) -> None:
+    script = """
+import sys
+from server.client.recording.attempt import RecordedAttempt
+from server.client.recording.recorder import Recorder
+recorder = Recorder(RecordedAttempt(server_url=sys.argv[1], run_id="run_1", number=1, ingest_token="secret"))
+for step in range(5):
+    recorder.log_step(step=step, global_batch_size=8)
+"""
+    subprocess.run([sys.executable, "-c", script, server.url], check=True, timeout=120)
+    assert [step["step"] for step in steps_of(server)] == list(range(5))
+    assert server.of("state") == []
 
 
 def test_logging_a_step_takes_no_time(server: IngestServer, make_recorder: MakeRecorder) -> None:

@@ -44,13 +44,8 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
 
 def _record_hostile(server: LiveServer, run: LaunchedRun) -> None:
     text = HOSTILE + "y" * 10_000
-    rollouts = [
-        rollout_message(
-            f"{HOSTILE} {k}", reward=float(k), text=text, pieces=(HOSTILE, "y" * 10_000), log_probs=(-5, -1)
-        )
-        for k in range(2)
-    ]
-    rollouts = [rollout.model_copy(update={"trainer_log_probs": ()}) for rollout in rollouts]
+    tokens = {"pieces": (HOSTILE, "y" * 10_000), "log_probs": (-5, -1), "trainer_log_probs": ()}
+    rollouts = [rollout_message(f"{HOSTILE} {k}", reward=float(k), text=text, **tokens) for k in range(2)]
     group = group_message(HOSTILE, rollouts, prompt=text, answer=HOSTILE, task=HOSTILE)
     assert server.record(run, timed_step(0)).status_code == 200
     assert post(server, run, "rollouts", iteration_message(0, [group])).status_code == 200
@@ -134,6 +129,7 @@ def test_lines_that_come_do_not_move_a_reader_who_looks_back(recorded: Recorded,
 
 def test_a_text_is_found_in_the_log_and_linked_to(recorded: Recorded, page: Page) -> None:
     page.goto(recorded.address("logs?source=rank+0"))
+    expect(page.get_by_role("region", name="Lines").get_by_role("listitem").first).to_be_visible()
     page.keyboard.press("f")
     page.keyboard.type("NONFINITE")
     hits = page.get_by_role("status").filter(has_text="hits")

@@ -56,7 +56,7 @@ export function LogLines(props: LogLinesProps) {
     if (window.before !== null && first < NEAR_END) void reader.older();
     if (window.hasAfter && last > lines.length - NEAR_END) void reader.newer();
   }, [reader, window, first, last, lines.length]);
-  const { numUnseen, isAtEnd, onScroll } = useUnseen(window, () => rows.isAtEnd(AT_END_PX));
+  const { numUnseen, isAtEnd, onScroll } = useUnseen(window, scroller);
 
   const wanted = useRef<number | "end" | null>(line ?? "end");
   useEffect(() => {
@@ -139,11 +139,15 @@ export function LogLines(props: LogLinesProps) {
 }
 
 /** Lines that came since the reader left the end. */
-function useUnseen(window: LogWindow, isAtEndNow: () => boolean) {
+function useUnseen(window: LogWindow, scroller: RefObject<HTMLElement | null>) {
   const newest = window.lines.at(-1)?.id ?? 0;
   const [leftAt, setLeftAt] = useState<number | null>(null);
   const onScroll = () => {
-    if (isAtEndNow() && !window.hasAfter) setLeftAt(null);
+    const element = scroller.current;
+    if (!element) return;
+    // Asked of the element: the virtual list hears of this scroll later.
+    const below = element.scrollHeight - element.scrollTop - element.clientHeight;
+    if (below <= AT_END_PX && !window.hasAfter) setLeftAt(null);
     else setLeftAt((old) => old ?? newest);
   };
   const isAtEnd = leftAt === null && !window.hasAfter;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { IterationBooks } from "@/api/types";
-import { booksText, fateText, isLeftOut, lengthsText, rewardBars, rewardScale } from "./group-facts";
+import { booksText, fateText, isLeftOut, lengthsText, rewardBars, rewardScale, shortId } from "./group-facts";
 
 test("bars are best first on one scale, also with rewards below 0", () => {
   const scale = rewardScale([-1, null, 0.5]);
@@ -53,4 +53,8 @@ test("books are told as a sum, without what does not occur", () => {
   expect(booksText({ ...books, num_carried_in: 4, num_carried_out: 4 })).toBe(
     "4 carried in + 512 generated = 136 trained + 376 filtered + 4 carried on",
   );
+});
+
+test("a group is called by the end of its id", () => {
+  expect(["spell_backward-17", "g3.0", "9", "<b>"].map(shortId)).toEqual(["17", "0", "9", "<b>"]);
 });

@@ -98,7 +98,7 @@ export function sumOf(counts: Readonly<Record<string, number>>): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
-/** `Group 9` of the ids `9`, `it3/g9` and alike: what follows the last mark. A whole id is told on hover. */
+/** What tells a group from its neighbours: `17` of `spell_backward-17`. The whole id is told on hover. */
 export function shortId(id: string): string {
-  return id.split(/[/:]/).at(-1) || id;
+  return id.match(/[\p{L}\p{N}]+$/u)?.[0] ?? id;
 }

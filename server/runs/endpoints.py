@@ -18,7 +18,7 @@ from server.http.whole_number import WholeNumber
 from server.runs import queries
 from server.runs.cursor import decode_cursor, encode_cursor
 from server.runs.idempotency import IdempotencyKey
-from server.runs.machine_check import check_on_this_machine, refuse_secrets
+from server.runs.machine_check import check_on_this_machine, refuse_secrets, refuse_secrets_in
 from server.runs.new_run import NewRun
 from server.runs.queries import RunFilter
 from server.runs.schemas import CreatedRun, Run, RunChange, RunPage
@@ -53,6 +53,7 @@ def create_run(
         content_hash = hashlib.sha256(spec.model_dump_json().encode()).digest()
         key = IdempotencyKey(owner=asking.name, key=idempotency_key, content_hash=content_hash)
     if isinstance(spec, ExternalRunSpec):
+        refuse_secrets_in(spec.model_dump(include={"name", "tags"}))
         created = external.create(spec, key)
         run_id, token = created.run_id, created.ingest_token
     else:
@@ -121,6 +122,7 @@ def change_run(
     if_match: IfMatch = None,
 ) -> Run:
     """Change name, tags or priority, or leave the run out of lists. With If-Match nobody's change is overwritten."""
+    refuse_secrets_in(change.model_dump(exclude_unset=True))
     known = shown_run(database, run_id, response)
     runs.change(known.id, change, by=asking.name, version=version_of(if_match))
     supervisor.wake()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from orchestrator.contracts.run_spec import RunSpec
 from server.errors import InvalidError
@@ -23,9 +24,13 @@ def check_on_this_machine(spec: RunSpec, *, within: tuple[str, ...] = ()) -> Non
 
 def refuse_secrets(spec: RunSpec, *, within: tuple[str, ...] = ()) -> None:
     """A spec is stored and shown to everybody who may read. Raises InvalidError for what looks like a secret in it."""
-    message = "looks like a secret, and specs are shown; name an environment variable that holds it instead"
-    found = find_secrets(spec.model_dump(mode="json", exclude_unset=True))
-    errors = [(pointer([*within, *path]), message) for path in found]
+    refuse_secrets_in(spec.model_dump(mode="json", exclude_unset=True), within=within)
+
+
+def refuse_secrets_in(told: Mapping[str, Any], *, within: tuple[str, ...] = ()) -> None:
+    """The same for anything else that is shown: names, tags. Raises InvalidError."""
+    message = "looks like a secret, and would be shown; name an environment variable that holds it instead"
+    errors = [(pointer([*within, *path]), message) for path in find_secrets(told)]
     if errors:
         raise InvalidError(errors)
 

@@ -206,6 +206,10 @@ def test_a_spec_that_holds_a_secret_is_refused(sqlite_server: LiveServer) -> Non
     spec = spec_json(tags={"password": "hunter2"}, name="mail://me:hunter2@host")
     answer = sqlite_server.http.post("/api/v1/runs", json=spec)
     assert [error["pointer"] for error in answer.json()["errors"]] == ["/name", "/tags/password"]
+    answer = sqlite_server.http.post("/api/v1/runs", json={"kind": "external", "name": "n", "tags": {"token": "x"}})
+    assert [error["pointer"] for error in answer.json()["errors"]] == ["/tags/token"]
     parent = sqlite_server.submit()
+    answer = sqlite_server.http.patch(f"/api/v1/runs/{parent}", json={"tags": {"password": "x"}})
+    assert [error["pointer"] for error in answer.json()["errors"]] == ["/tags/password"]
     answer = sqlite_server.http.post(f"/api/v1/runs/{parent}/clone", json={"changes": {"tags": {"api_key": "x"}}})
     assert [error["pointer"] for error in answer.json()["errors"]] == ["/changes/tags/api_key"]

@@ -18,7 +18,7 @@ from tests.server.record_factories import (
     rollout_message,
     system_sample,
 )
-from tests.web.recorded_run import NUM_STEPS, beat, recorded_step, tell
+from tests.web.recorded_run import NUM_STEPS, beat, recorded_step, step_lengths, tell
 from trainer.contracts.text_model import TextModel
 
 NUM_ITERATIONS = 40
@@ -99,7 +99,17 @@ def _iteration(number: int, text: str | None) -> IterationMessage:
 
     told = {"prompt": text, "answer": text} if text else {}
     groups = [group_message(f"g{number}.{i}", [rollout(i, k) for k in range(4)], **told) for i in range(4)]
-    return iteration_message(number, groups, first_step=3 * number, num_steps=3)
+    trained, filtered = sum(len(step_lengths(3 * number + k)) for k in range(3)), 16 + number % 5 * 8
+    return iteration_message(
+        number,
+        groups,
+        first_step=3 * number,
+        num_steps=3,
+        num_generated=trained + filtered,
+        num_trained=trained,
+        filtered={(text or "zero_variance")[:200]: filtered},
+        num_groups=16,
+    )
 
 
 def _line(number: int) -> str:

@@ -21,6 +21,8 @@ import { LedgerTable } from "./ledger-table";
 
 const RETRY_S = 5;
 const LOADING_ROWS = 8;
+/** More say no more; the table marks all of them. */
+const TOLD_PROBLEMS = 3;
 
 export interface LedgerPageProps {
   runId: string;
@@ -78,14 +80,14 @@ function Unbalanced({ ledger }: { ledger: Ledger }) {
       kind="error"
       detail={
         <>
-          {ledger.problems.map(({ iteration, detail }) => (
+          {ledger.problems.slice(0, TOLD_PROBLEMS).map(({ iteration, detail }) => (
             <span key={`${iteration} ${detail}`} className={styles.problem}>
-              Iteration {formatInteger(iteration)}: <bdi>{detail}</bdi>
+              <bdi>{detail}</bdi>
             </span>
           ))}
-          {ledger.num_problems > ledger.problems.length && (
+          {ledger.num_problems > TOLD_PROBLEMS && (
             <span className={styles.problem}>
-              and {formatInteger(ledger.num_problems - ledger.problems.length)} more.
+              and {formatInteger(ledger.num_problems - TOLD_PROBLEMS)} more: they are marked in the table.
             </span>
           )}
         </>

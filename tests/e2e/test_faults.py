@@ -32,6 +32,14 @@ def test_cancel_ends_a_run_with_all_its_processes_and_the_next_one_starts(stack:
     run = stack.submit(name="endless", iterations=100_000)
     following = stack.submit(name="following", iterations=100_000)
     stack.wait_until_it_trains(run, num_steps=3)
+    stack.post(f"/runs/{run}/pause", {})
+    stack.wait_for(lambda: stack.state(run) == "paused", 20, "the run is paused")
+    told = len(stack.steps(run))
+    assert stack.processes_of(run), "a paused run keeps its processes"
+    time.sleep(2)
+    assert len(stack.steps(run)) == told
+    stack.post(f"/runs/{run}/resume", {})
+    stack.wait_for(lambda: len(stack.steps(run)) > told, 20, "the run goes on")
     assert stack.state(following) == "queued"
     assert "endless" in stack.get(f"/runs/{following}")["reason"]
     refused = stack.swell("down")
@@ -73,22 +81,28 @@ def trained_by(stack: SwellStack, run: str, attempt: int) -> int:
 
 
 def test_a_run_whose_process_dies_goes_on_from_its_checkpoint_as_if_it_had_not(stack: SwellStack) -> None:
-    settings = {"iterations": 14, "checkpoint": {"every_steps": 4}, "limits": {"max_restarts": 2}}
+    settings = {"iterations": 30, "checkpoint": {"every_steps": 4}, "limits": {"max_restarts": 3}}
     unbroken = stack.submit(name="unbroken", **settings)
-    run = stack.submit(name="broken twice", **settings)
+    run = stack.submit(name="broken", **settings)
     stack.wait_for(lambda: stack.state(unbroken) == "succeeded", 2 * TRAINING_WITHIN_S, "the first run ends")
-    for attempt, victim in enumerate(("RankActor", "orchestrator.main"), start=1):
-        # Both are killed after the first checkpoint of reinforcement, and long before the end.
+    # One rank, all engines, the driver.
+    for attempt, victim in enumerate(("RankActor", "Replica", "orchestrator.main"), start=1):
+        # Each is killed after the first checkpoint of reinforcement, and long before the end.
         stack.wait_for(lambda n=attempt: trained_by(stack, run, n) >= 8, TRAINING_WITHIN_S, "the attempt trains")
         mine = stack.processes_of(run, attempt)
         processes.kill([process for process in mine if victim in " ".join(process.cmdline())][:1])
-    stack.wait_for(lambda: stack.state(run) == "succeeded", 3 * TRAINING_WITHIN_S, "the third attempt ends")
+    stack.wait_for(lambda: stack.state(run) == "succeeded", 3 * TRAINING_WITHIN_S, "the fourth attempt ends")
 
     steps = stack.steps(run)
-    assert [step["step"] for step in steps] == list(range(4 + 14 * 3))
-    assert {step["attempt"] for step in steps} == {1, 2, 3}
+    assert [step["step"] for step in steps] == list(range(4 + 30 * 3))
+    assert {step["attempt"] for step in steps} == {1, 2, 3, 4}
     for name in ("train/loss", "train/grad_norm", "reward/mean", "global_batch_size", "lr"):
         assert stack.values(run, name) == stack.values(unbroken, name), name
+    for attempt, cause in ((1, "the process ended"), (2, "an engine replica died")):
+        lines = stack.get(f"/runs/{run}/logs", attempt=attempt, level="error", source="driver", limit=2000)["items"]
+        assert any("the attempt failed" in line["text"] and cause in line["text"] for line in lines), cause
+    for rank in ("rank 0", "rank 1"):
+        assert stack.get(f"/runs/{run}/logs", attempt=1, source=rank)["items"], "also of the one that was killed"
     kinds = [event["kind"] for event in stack.get(f"/runs/{run}/events")["items"]]
     assert {"checkpoint", "resumed", "run.queued"} <= set(kinds)
     model = stack.home / "model"

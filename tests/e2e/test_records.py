@@ -74,6 +74,31 @@ def test_a_history_over_samples_counts_the_samples_of_every_step(stack: SwellSta
     assert not series["sampled"]
 
 
+def test_what_a_driver_tells_beside_its_steps_can_be_asked(stack: SwellStack, finished_run: str) -> None:
+    of_run = f"/runs/{finished_run}"
+    iterations = stack.get(f"{of_run}/iterations")["items"]
+    assert [(one["first_step"], one["num_steps"], one["num_trained"]) for one in iterations] == [
+        (4 + 3 * k, 3, 31) for k in range(4)
+    ]
+    groups = stack.get(f"{of_run}/rollouts", iteration=3, limit=100)["items"]
+    assert len(groups) == 31, "all of them are fewer than a run records"
+    trained = {rollout["step"] for group in groups for rollout in group["rollouts"]}
+    assert trained == {13, 14, 15}
+
+    timeline = stack.get(f"{of_run}/steps/4/timeline")["timeline"]
+    assert {"driver", "engine 0", "rank 0", "rank 1"} == set(timeline["actor"])
+    assert {"generate", "score", "schedule", "forward_backward", "optimizer"} <= set(timeline["activity"])
+
+    checkpoints = stack.get(f"{of_run}/checkpoints")["items"]
+    assert [(one["step"], one["phase"], one["removed"]) for one in checkpoints] == [(16, "rl", False), (4, "rl", False)]
+
+    logs = stack.get(f"{of_run}/logs", limit=2000)
+    assert {"driver", "engine 0", "rank 0", "rank 1"} == set(logs["sources"])
+    for source in logs["sources"]:
+        numbers = [line["number"] for line in logs["items"] if line["source"] == source]
+        assert numbers == list(range(len(numbers))), source
+
+
 def test_the_command_line_shows_the_same(stack: SwellStack, finished_run: str) -> None:
     shown = stack.swell("show", "tiny", "--json").json
     assert (shown["id"], shown["state"], shown["num_steps"]) == (finished_run, "succeeded", 16)

@@ -5,10 +5,13 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from datetime import timedelta
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import psutil
@@ -17,8 +20,10 @@ import pytest
 from orchestrator.contracts.messages import AttemptLaunch, StepMessage
 from orchestrator.contracts.rollout_messages import IterationMessage
 from orchestrator.contracts.run_spec import RunSpec
-from orchestrator.main import LAUNCH_VARIABLE, failure_reason
+from orchestrator.main import LAUNCH_VARIABLE, build_loop, failure_reason
 from orchestrator.size_plan import planned_sizes
+from orchestrator.system_sampler import SystemSampler
+from tests.orchestrator.fakes import FakeReporter
 from tests.orchestrator.ingest_server import IngestServer, until, wish
 from tests.orchestrator.run_factories import run_spec
 from trainer.contracts.certificate import Certificate
@@ -67,6 +72,12 @@ def left_behind(run_dir: Path) -> list[int]:
     return found
 
 
+def logged(server: IngestServer) -> dict[tuple[str, int], dict[str, Any]]:
+    """All lines that arrived, by source and number."""
+    lines = [line for request in server.of("logs:batch") for line in request.body["lines"]]
+    return {(line["source"], line["number"]): line for line in lines}
+
+
 def steps_of(server: IngestServer) -> list[StepMessage]:
     messages = [step for request in server.of("steps:batch") for step in request.body["steps"]]
     return [StepMessage.model_validate_json(json.dumps(step)) for step in messages]
@@ -76,7 +87,7 @@ def steps_of(server: IngestServer) -> list[StepMessage]:
 def test_a_short_run_ends_well_with_true_records_and_nothing_left(server: IngestServer, tmp_path: Path) -> None:
     spec = run_spec(filter={"zero_variance": "include"})
     with driver(spec, server, tmp_path) as process:
-        assert process.wait(120) == 0, (tmp_path / "driver.log").read_text()
+        assert process.wait(300) == 0, (tmp_path / "driver.log").read_text()
     [state] = server.of("state")
     assert state.body["outcome"] == "succeeded"
     steps = steps_of(server)
@@ -115,7 +126,8 @@ def check_timeline(step: StepMessage) -> None:
     for rank, measured in enumerate(step.schedule.measured_s):
         mine = [(activity, end - start) for actor, activity, start, end in spans if actor == f"rank {rank}"]
         forward_backward = sum(seconds for activity, seconds in mine if activity == "forward_backward")
-        assert forward_backward == pytest.approx(sum(measured), abs=0.01)
+        # Forward and backward are one span, with what lies between them.
+        assert sum(measured) - 1e-4 <= forward_backward <= whole
         assert sum(activity == "optimizer" for activity, _ in mine) == 1
     if step.phase == "rl":
         [generated] = [end - start for actor, activity, start, end in spans if activity == "generate"]
@@ -144,7 +156,7 @@ def test_a_ramp_that_carries_is_trained_as_it_was_planned(server: IngestServer, 
     batch = {"type": "ramp", "start": 4, "end": 12, "increment": 4, "over_samples": 24, "remainder": "carry"}
     spec = run_spec(batch=batch, warm_start=None, filter={"zero_variance": "include"})
     with driver(spec, server, tmp_path) as process:
-        assert process.wait(120) == 0, (tmp_path / "driver.log").read_text()
+        assert process.wait(300) == 0, (tmp_path / "driver.log").read_text()
     steps = steps_of(server)
     planned = list(planned_sizes(spec.batch, kept_per_iteration=[spec.rollouts_per_iteration] * spec.iterations))
     assert [step.global_batch_size for step in steps] == [4, 4, 4, 8, 8, 12, 8]
@@ -164,7 +176,7 @@ def test_an_adaptive_run_measures_its_noise_and_says_what_it_decides(server: Ing
     settings = {"smoothing": 0.5, "warmup_steps": 0, "patience": 1, "remainder": "carry"}
     spec = run_spec(batch=batch | settings, filter={"zero_variance": "include"})
     with driver(spec, server, tmp_path) as process:
-        assert process.wait(120) == 0, (tmp_path / "driver.log").read_text()
+        assert process.wait(300) == 0, (tmp_path / "driver.log").read_text()
     steps = [step for step in steps_of(server) if step.phase == "rl"]
     size: int | None = 8
     for step in steps:
@@ -206,7 +218,7 @@ def test_a_run_with_a_users_code_a_reference_and_corrections_tells_of_all(
         algorithm=algorithm, batch=batch, iterations=2, warm_start=None, filter={"zero_variance": "include"}
     )
     with driver(spec, server, tmp_path) as process:
-        assert process.wait(120) == 0, (tmp_path / "driver.log").read_text()
+        assert process.wait(300) == 0, (tmp_path / "driver.log").read_text()
     steps = steps_of(server)
     values = [{name: metric.value for name, metric in step.metrics.items()} for step in steps]
     assert len(steps) == 4
@@ -244,33 +256,72 @@ def test_a_users_module_that_is_missing_fails_the_job_before_anything_is_started
 def test_a_run_that_cannot_go_on_says_why(server: IngestServer, tmp_path: Path) -> None:
     spec = run_spec(warm_start=None, filter={"max_consecutive_empty": 2})
     with driver(spec, server, tmp_path) as process:
-        assert process.wait(120) == 1
+        assert process.wait(300) == 1
     [state] = server.of("state")
     sentence, _, trace = state.body["reason"].partition("\n\n")
     assert state.body["outcome"] == "failed"
     assert sentence.startswith("2 iterations in a row gave nothing to train")
     assert "Traceback" in trace
+    lines = logged(server)
+    assert {source for source, _ in lines} == {"driver", "engine 0", "rank 0", "rank 1"}
+    assert ("rank 1", "info", "progress: building the model") in [
+        (line["source"], line["level"], line["text"]) for line in lines.values()
+    ]
+    [last] = [line for line in lines.values() if "the attempt failed" in line["text"]]
+    assert (last["source"], last["level"]) == ("driver", "error")
+    assert "NothingToTrainError: 2 iterations in a row" in last["text"], "a traceback is one entry"
+    assert any("rank 0: building the model" in beat.body["activity"] for beat in server.of("heartbeat")) or any(
+        "importing torch" in beat.body["activity"] for beat in server.of("heartbeat")
+    )
     until(lambda: left_behind(tmp_path) == [])
 
 
 @pytest.mark.stack
-def test_a_run_that_is_asked_to_stop_ends_after_its_step(server: IngestServer, tmp_path: Path) -> None:
+def test_a_run_waits_goes_on_and_ends_after_its_step_as_the_server_wishes(server: IngestServer, tmp_path: Path) -> None:
     spec = run_spec(iterations=10_000, filter={"zero_variance": "include"})
     with driver(spec, server, tmp_path) as process:
-        until(lambda: len(steps_of(server)) >= 2, timeout_s=90)
+        until(lambda: len(steps_of(server)) >= 2, timeout_s=300)
+        server.answer = lambda request: wish("pause")
+        until(lambda: server.of("heartbeat")[-1].body["is_paused"], timeout_s=20)
+        time.sleep(1)
+        before = len(steps_of(server))
+        # Long enough for a sample of the machine, which comes with every fifth heartbeat.
+        time.sleep(10)
+        assert len(steps_of(server)) == before
+        server.answer = lambda request: wish("run")
+        until(lambda: len(steps_of(server)) > before + 1, timeout_s=20)
         server.answer = lambda request: wish("stop")
         assert process.wait(20) == 0
     assert server.of("state")[0].body["outcome"] == "stopped"
+    assert not any(step.ended_at - step.started_at > timedelta(seconds=9) for step in steps_of(server))
+    samples = [beat.body["system"] for beat in server.of("heartbeat") if beat.body["system"] is not None]
+    assert {process["name"] for process in samples[-1]["processes"]} == {"driver", "engine 0", "rank 0", "rank 1"}
+    assert min(process["memory_bytes"] for process in samples[-1]["processes"]) > 0
+    assert samples[-1]["generated_tokens_per_s"] > 0
     until(lambda: left_behind(tmp_path) == [])
 
 
 @pytest.mark.stack
 def test_a_driver_that_is_ended_from_outside_takes_its_actors_along(server: IngestServer, tmp_path: Path) -> None:
     with driver(run_spec(iterations=10_000, filter={"zero_variance": "include"}), server, tmp_path) as process:
-        until(lambda: len(steps_of(server)) >= 1, timeout_s=90)
+        until(lambda: len(steps_of(server)) >= 1, timeout_s=300)
         process.send_signal(signal.SIGTERM)
         process.wait(20)
     until(lambda: left_behind(tmp_path) == [], timeout_s=30)
+
+
+def test_a_checkpoint_that_is_gone_is_told_before_anything_is_started(tmp_path: Path) -> None:
+    launch = AttemptLaunch(
+        run_id="run_1",
+        attempt=2,
+        spec=run_spec(),
+        server_url="http://127.0.0.1:1",
+        ingest_token="secret",
+        run_dir=str(tmp_path),
+        resume_step=40,
+    )
+    with ExitStack() as ends, pytest.raises(ValueError, match="step 40: it is gone"):
+        build_loop(launch, FakeReporter(), SystemSampler(tmp_path), ends)
 
 
 def test_a_reason_begins_with_the_cause_and_stays_within_its_limit() -> None:

@@ -219,7 +219,10 @@ def test_weights_and_learning_rates_do_not_depend_on_the_layout(local_ray):
 def test_raising_rank_becomes_an_error_with_its_traceback_and_leaves_no_process(local_ray):
     samples = factories.samples(np.random.default_rng(0), 3)
     good, bad = make_shards(
-        samples, factories.schedule([[[0]], [[1]]], [[[]], [[2]]]), loss=SftLossSpec(), vocab_size=factories.VOCAB_SIZE
+        samples,
+        factories.schedule([[[0]], [[1]]], [[[], []], [[], [2]]]),
+        loss=SftLossSpec(),
+        vocab_size=factories.VOCAB_SIZE,
     )
     # Behind the driver's back, which would refuse a token that is not in the vocabulary.
     bad.samples.token_ids[-1] = factories.VOCAB_SIZE + 99
@@ -233,7 +236,7 @@ def test_raising_rank_becomes_an_error_with_its_traceback_and_leaves_no_process(
         with pytest.raises(TrainerError, match="closed"):
             trainer.weights()
     lines = str(caught.value).splitlines()
-    assert lines[0].startswith("rank 1, step 1 of this iteration, micro-batch 0: IndexError")
+    assert lines[0].startswith("rank 1, step 1 of this iteration, micro-batch 1: IndexError")
     assert "embedding" in str(caught.value)
     assert_gone(pids)
 

@@ -308,8 +308,9 @@ def test_a_cancelled_run_is_retried_cloned_deleted_and_restored(swell: Swell) ->
     assert swell("delete", "first").code == 1, "nobody was there to say yes"
     deleted = swell("delete", "first", "--yes")
     assert f"swell restore {run_id}" in deleted.out
-    assert swell("show", run_id).code == 3
     assert swell("restore", run_id).out.startswith("first is back")
+    swell("delete", "first", "--yes")
+    assert swell("show", run_id).code == 3
     assert swell("delete", "second", "--yes").code == 1, "it waits to be run"
 
 

@@ -71,7 +71,9 @@ def test_a_run_is_submitted_found_changed_cloned_and_deleted(client: SwellClient
     assert (cloned.parent_id, cloned.spec.optimizer.lr) == (run.id, 2e-3)
     assert [found.name for found in client.runs(tags=["kind=test"]).items] == ["a/b c"]
     assert [found.state for found in client.watch(client.cancel(run.id).id)] == ["cancelled"]
-    assert client.delete(run.id) == run.id
+    assert client.delete(run.id).id == run.id
+    assert client.restore(run.id).name == "a/b c"
+    client.delete(run.id)
     with pytest.raises(NotFoundError):
         client.show(run.id)
 

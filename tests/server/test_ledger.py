@@ -15,7 +15,8 @@ def server(shared_server: LiveServer) -> LiveServer:
 
 
 def books(iteration: int, **changes: object) -> IterationBooks:
-    fields = dict.fromkeys(IterationBooks.model_fields, 0) | {
+    nothing: dict[str, object] = dict.fromkeys(IterationBooks.model_fields, 0)
+    fields = nothing | {
         "iteration": iteration,
         "attempt": 1,
         "started_at": START,

@@ -112,8 +112,8 @@ def test_books_that_contradict_the_rollouts_are_refused(
     server: LiveServer, changes: dict[str, Any], pointer: str
 ) -> None:
     run = server.launch()
-    body = {"attempt": 1, "iterations": [iteration_message(i).model_dump(mode="json") for i in (1, 0)]}
-    body["iterations"][1] |= changes
+    told = [iteration_message(i).model_dump(mode="json") for i in (1, 0)]
+    body = {"attempt": 1, "iterations": [told[0], told[1] | changes]}
     answer = server.http.post(f"/api/v1/runs/{run.id}/rollouts:batch", json=body, headers=run.headers)
     assert answer.status_code == 422
     assert f"/iterations/1{pointer}" in [error["pointer"] for error in answer.json()["errors"]]

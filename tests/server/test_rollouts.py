@@ -90,7 +90,7 @@ def test_filters_find_the_rollouts_that_match_and_their_groups_rewards_stay_whol
         task="chess",
     )
     record(server, run, iteration_message(0, [mixed]), iteration_message(1))
-    expected = {
+    expected: dict[tuple[str, ...], dict[str, Any]] = {
         ("good", "long"): {"reward_min": 0.5, "step": 0},
         ("bad",): {"reward_max": -0.5},
         ("long",): {"truncated": "true"},
@@ -126,7 +126,8 @@ def test_a_page_looks_at_a_bounded_part_and_says_where_to_go_on(
     run = server.launch()
     wanted = iteration_message(0, [group_message("g", [rollout_message("needle", reward=7.0, text="needle")])])
     record(server, run, wanted, *(iteration_message(i) for i in range(1, 9)))
-    for query in ({"reward_min": 7}, {"q": "NEEDLE"}):
+    queries: tuple[dict[str, Any], ...] = ({"reward_min": 7}, {"q": "NEEDLE"})
+    for query in queries:
         page = server.get(f"/runs/{run.id}/rollouts", **query)
         assert (page["items"], page["searched_from"]) == ([], 7)
         assert page["next_cursor"] is not None
@@ -143,7 +144,7 @@ def test_a_rollout_that_waited_tells_what_came_of_it(server: LiveServer) -> None
     head = groups(server, run)[0]["rollouts"][0]
     assert (head["fate"], head["later"]) == ("carried", None)
     still = {"rollout_id": "w", "fate": "carried", "age": 1}
-    books = {"num_carried_in": 1, "num_trained": 4, "num_carried_out": 1}
+    books: dict[str, Any] = {"num_carried_in": 1, "num_trained": 4, "num_carried_out": 1}
     record(server, run, iteration_message(1, waited=(still,), **books))
     taken = {"rollout_id": "w", "fate": "trained", "step": 2, "age": 2}
     record(server, run, iteration_message(2, waited=(taken,), num_carried_in=1, num_trained=5))

@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 
-from bench import schedule, server, train
+from bench import schedule, server, train, web
 
 PARTS: Mapping[str, Callable[[], None]] = {
     "schedule": schedule.main,
     "train": train.main,
     "server": server.main,
+    "web": web.main,
 }
 
 

@@ -29,7 +29,7 @@ test("panels stand in their order, and only for what was measured", () => {
   expect(panels.map(({ title, bound }) => `${title} ${bound}`.trim().replaceAll("\u00a0", " "))).toEqual([
     "CPU of 2 cores",
     "Memory of 24.0 GiB",
-    "CPU by process",
+    "CPU by process in cores",
   ]);
   expect(panels[0]?.format(0.25)).toBe("25.0%");
 });

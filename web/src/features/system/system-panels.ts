@@ -59,7 +59,7 @@ const FIGURES: readonly Figure[] = [
     format: (value) => formatMetric("tokens_per_s", value),
     bound: () => "all engines",
   },
-  { figure: "process_cpu_cores", title: "CPU by process", format: cores },
+  { figure: "process_cpu_cores", title: "CPU by process", format: cores, bound: () => "in cores" },
   { figure: "process_memory_bytes", title: "Memory by process", format: formatBytes },
   { figure: "gpu_utilization_frac", title: "GPU", isPercent: true, format: formatPercent },
   {

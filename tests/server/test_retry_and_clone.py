@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -124,12 +125,13 @@ def test_changes_that_cannot_be_are_refused(
 
 
 def save(server: LiveServer, run: LaunchedRun, *steps: int, removed: bool = False) -> None:
-    """Tell checkpoints as a driver does."""
+    """Tell checkpoints as a driver does, and later that they were removed."""
+    at = START + timedelta(seconds=removed)
     message = {
         "iteration": 0,
         "phase": "rl",
         "policy_version": 0,
-        "at": START.isoformat(),
+        "at": at.isoformat(),
         "directory": "/d",
         "num_bytes": 1,
         "write_s": 0.1,
@@ -160,7 +162,7 @@ def test_a_run_is_retried_from_one_of_its_checkpoints(server: LiveServer) -> Non
         assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "/from_step")
         assert answer.json()["errors"][0]["detail"] == f"there is no checkpoint of step {wrong}; there are: 20, 30, 40"
     assert server.http.post(path, json={"from_step": 20}).json()["state"] == "queued"
-    second, step = next_launch(server, run)
+    _, step = next_launch(server, run)
     assert step == 20
     # It dies before it has saved anything: the curve after step 20 stays given up.
     store.fail_or_restart(run.id, reason="died", attempt=2)

@@ -142,8 +142,8 @@ class IterationRecorder:
         return GroupMessage(
             group_id=group.group_id,
             task=prompt.task[:200],
-            prompt=prompt.text[: limits[1]],
-            answer=prompt.answer[: limits[1]],
+            prompt=_storable(prompt.text[: limits[1]]),
+            answer=_storable(prompt.answer[: limits[1]]),
             num_prompt_tokens=len(prompt.token_ids),
             rollouts=tuple(
                 self._rollout(rollout, fates[rollout.rollout_id], items.get(rollout.rollout_id), limits)
@@ -162,14 +162,14 @@ class IterationRecorder:
             reason=fate.reason,
             step=fate.step,
             age=fate.age,
-            text=rollout.text[:max_chars],
+            text=_storable(rollout.text[:max_chars]),
             num_tokens=len(completion.token_ids),
             truncated=completion.truncated,
             reward=rollout.reward,
             advantage=None if item is None else item.advantage,
             first_policy_version=completion.policy_version,
             last_policy_version=completion.policy_version,
-            pieces=tuple(self._pieces(completion.token_ids[:max_tokens].tolist())),
+            pieces=tuple(map(_storable, self._pieces(completion.token_ids[:max_tokens].tolist()))),
             log_probs=_rounded(completion.log_probs[:max_tokens]),
             trainer_log_probs=_rounded(None if item is None else item.trainer_log_probs, max_tokens),
         )
@@ -209,6 +209,11 @@ def _waited(items: Iterable[TrainItem], fates: Mapping[str, _Fate]) -> tuple[Fat
         FateMessage(rollout_id=rollout_id, fate=fate.fate, reason=fate.reason, step=fate.step, age=fate.age)
         for rollout_id, fate in found
     )
+
+
+def _storable(text: str) -> str:
+    """An untrained policy writes NUL as well, which no database takes as text: the sign for what is no character."""
+    return text.replace("\0", "\ufffd")
 
 
 def _rounded(log_probs: npt.NDArray[np.float32] | None, max_tokens: int | None = None) -> tuple[float, ...]:

@@ -14,6 +14,7 @@ from orchestrator.contracts.batch_spec import AllBatchSpec, BatchSpec, FixedBatc
 from orchestrator.contracts.recording_spec import RecordingSpec
 from orchestrator.contracts.rollout_messages import IterationMessage, RolloutFate, RolloutMessage
 from orchestrator.contracts.rollout_spec import FilterSpec
+from orchestrator.iteration_record import IterationRecorder
 from orchestrator.loop import NothingToTrainError, Outcome
 from tests.orchestrator.batch_factories import ramp, token_budget
 from tests.orchestrator.loop_run import GROUP_SIZE, NUM_PROMPTS, Run, all_wrong, mixed, mixed_in_first
@@ -122,6 +123,15 @@ def test_an_iteration_that_is_stopped_tells_how_far_it_came() -> None:
     assert message.dropped == {"remainder": 5, "stopped": 18}
     reasons = [rollout.reason for rollout in rollouts_of(message)]
     assert reasons == [None] * 9 + ["stopped"] * 18 + ["remainder"] * 5
+
+
+def test_a_nul_is_told_as_what_is_no_character() -> None:
+    run = Run([mixed], iterations=1)
+    recorder = IterationRecorder(RecordingSpec(), pieces=lambda token_ids: ["\0"] * len(token_ids))
+    run.loop._recorder = recorder
+    run.run()
+    [message] = run.reporter.iterations
+    assert rollouts_of(message)[0].pieces == ("\ufffd", "\ufffd")
 
 
 def test_refills_are_in_the_books_of_their_iteration() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from statistics import median
 
+from server.advisories.durations import duration
 from server.advisories.facts import RunFacts
 from server.advisories.measured import step_s_of, value_of
 from server.advisories.schemas import Advisory, AdvisoryKind, AdvisoryTarget, Severity
@@ -48,8 +49,8 @@ def find_stall(facts: RunFacts) -> Iterator[Advisory]:
             kind=AdvisoryKind.STALL,
             severity=Severity.CRITICAL,
             title="No step for a long time",
-            evidence=f"Step {newest.step} ended {silent_s:.0f} s ago; usual steps take "
-            f"{median(map(step_s_of, facts.steps)):.1f} s.{at}",
+            evidence=f"Step {newest.step} ended {duration(silent_s)} ago; usual steps take "
+            f"{duration(median(map(step_s_of, facts.steps)))}.{at}",
             advice="Look at the newest lines of the logs and at the machine. If nothing moves, cancel the run and "
             "retry it from its last checkpoint.",
             value=silent_s,
@@ -73,7 +74,7 @@ def find_slow_step(facts: RunFacts) -> Iterator[Advisory]:
             kind=AdvisoryKind.SLOW_STEP,
             severity=Severity.INFO,
             title="One step took far longer than the others",
-            evidence=f"Step {step.step} took {step_s:.1f} s; usual steps take {usual_s:.1f} s.",
+            evidence=f"Step {step.step} took {duration(step_s)}; usual steps take {duration(usual_s)}.",
             advice="Look at its timeline: which actor was at what, and who waited for it.",
             value=step_s,
             threshold=_SLOW_FACTOR * usual_s,

@@ -28,8 +28,8 @@ def find_idle(facts: RunFacts) -> Iterator[Advisory]:
             kind=AdvisoryKind.IDLE,
             severity=Severity.WARNING,
             title="Ranks wait for each other",
-            evidence=f"They idle {100 * mean_of(above):.0f} points above the bound on average; at step {step.step} "
-            f"{step.measured_idle_frac or 0.0:.0%} against {step.idle_bound_frac or 0.0:.0%}.",
+            evidence=f"They idle {100 * mean_of(above):.1f} points above the bound on average; step {step.step} idles "
+            f"{step.measured_idle_frac or 0.0:.1%}, its bound is {step.idle_bound_frac or 0.0:.1%}.",
             advice="If the predicted idle is low, costs are wrong: schedule.cost: measured. If it is high too, try "
             "schedule.balance: cost, a smaller token_cap, or the what-if of that step.",
             value=mean_of(above),

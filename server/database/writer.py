@@ -2,7 +2,8 @@
 
     submit(work) ──► queue ──► [ BEGIN · work · work · work · COMMIT ] ──► after-commit calls ──► futures answer
 
-Each piece of work runs in a savepoint of its own: one that fails is undone alone. Nobody is answered before the commit.
+Each piece of work runs in a savepoint of its own, unless it has the transaction for itself: one that fails is undone
+alone. Nobody is answered before the commit.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from __future__ import annotations
 import logging
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
@@ -109,7 +111,7 @@ class Writer:
                 for job in jobs:
                     transaction = Transaction(connection=connection)
                     try:
-                        with connection.begin_nested():
+                        with _undone_alone(connection, shared=len(jobs) > 1):
                             answer = job.work(transaction)
                     except Exception as error:  # the caller gets it
                         if connection.invalidated:
@@ -130,3 +132,18 @@ class Writer:
                 log.exception("a call after a commit failed")
         for answer_caller in settle:
             answer_caller()
+
+
+@contextmanager
+def _undone_alone(connection: Connection, *, shared: bool) -> Iterator[None]:
+    """What fails inside is undone, and nothing else of a shared transaction."""
+    if shared:
+        with connection.begin_nested():
+            yield
+        return
+    try:
+        yield
+    except Exception:
+        if not connection.invalidated:
+            connection.rollback()
+        raise

@@ -32,6 +32,11 @@ _MEASURED = tuple(field.name for field in fields(Rollups) if field.name not in (
 _WHOLE = {name for name in _MEASURED if name.endswith("_step") or name == "num_points"}
 
 
+def may_sum_up(rolled_up_to: int, *, first_new: int, newest: int) -> bool:
+    """Whether `keep_rollups` may have anything to do after steps from `first_new` on were stored; it asks for more."""
+    return first_new < rolled_up_to or newest // FINEST * FINEST - rolled_up_to >= _FEWEST_STEPS_AT_ONCE
+
+
 def keep_rollups(connection: Connection, run_key: int, attempt: int, *, first_new: int) -> None:
     """Bring the rollups of an attempt up to date after steps from `first_new` on were stored."""
     mine = (attempts.c.run_key == run_key, attempts.c.number == attempt)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import orjson
-from sqlalchemy import Connection, Row, select, update
+from sqlalchemy import Connection, select
 
 from orchestrator.contracts.messages import NonFinite, StepMessage
-from server.database.tables import runs, steps
+from server.database.tables import steps
+from server.ingest.open_run import OpenRun
 from server.ingest.prepared_step import PreparedStep
 from server.runs.schemas import LastStep
-from server.steps.lineage import current_view, in_segments, run_segments
+from server.steps.lineage import Segment, in_segments
 
 LOSS_METRIC = "train/loss"
 REWARD_METRIC = "reward/mean"
@@ -47,31 +47,32 @@ class Sparkline:
         return orjson.dumps({"stride": self.stride, "num_seen": self.num_seen, "values": self.values}).decode()
 
 
-def note_progress(connection: Connection, run: Row[Any], prepared: list[PreparedStep], *, appended: bool) -> None:
-    """Bring the run's row up to date after these steps, in ascending order, were stored.
+def note_progress(
+    connection: Connection, run: OpenRun, prepared: list[PreparedStep], *, view: Sequence[Segment]
+) -> None:
+    """Bring the run up to date after these steps, in ascending order, were stored.
 
-    run: the row as it was before.
-    appended: whether they all come after the newest step of the current view; otherwise all is read again.
+    view: the current view, with them. When they do not all come after its newest step before, all is read again.
     """
+    newest_before = None if run.last_step is None else orjson.loads(run.last_step)["step"]
     newest = prepared[-1]
-    if appended:
+    if newest_before is None or prepared[0].step > newest_before:
         sparkline = Sparkline.parse(run.sparkline)
         sparkline.extend(step.message.global_batch_size for step in prepared)
         num_steps, is_newest = run.num_steps + len(prepared), True
     else:
-        view = in_segments(run.key, current_view(run_segments(connection, run.key)))
-        rows = connection.execute(select(steps.c.step, steps.c.global_batch_size).where(view).order_by(steps.c.step))
+        query = select(steps.c.step, steps.c.global_batch_size).where(in_segments(run.key, view))
+        rows = connection.execute(query.order_by(steps.c.step))
         numbers, sizes = zip(*rows, strict=True)
         sparkline = Sparkline.parse(None)
         sparkline.extend(sizes)
         num_steps, is_newest = len(numbers), numbers[-1] == newest.step
-    values: dict[str, Any] = {"num_steps": num_steps, "sparkline": sparkline.dump()}
+    run.num_steps, run.sparkline = num_steps, sparkline.dump()
     if is_newest:
         last = last_step(newest, reward=_newest_reward(run, prepared))
-        values["last_step"] = last.model_dump_json()
-        values["last_reward"], values["last_loss"] = sortable(last.reward), sortable(last.loss)
-        values["last_batch_size"] = last.global_batch_size
-    connection.execute(update(runs).where(runs.c.key == run.key).values(values))
+        run.last_step = last.model_dump_json()
+        run.last_reward, run.last_loss = sortable(last.reward), sortable(last.loss)
+        run.last_batch_size = last.global_batch_size
 
 
 def last_step(step: PreparedStep, *, reward: float | NonFinite | None) -> LastStep:
@@ -94,7 +95,7 @@ def last_step(step: PreparedStep, *, reward: float | NonFinite | None) -> LastSt
     )
 
 
-def _newest_reward(run: Row[Any], prepared: list[PreparedStep]) -> float | NonFinite | None:
+def _newest_reward(run: OpenRun, prepared: list[PreparedStep]) -> float | NonFinite | None:
     """Rewards come with the first step of an iteration; the others go on from it."""
     for step in reversed(prepared):
         reward = step.metrics.get(REWARD_METRIC)

@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-import orjson
-from sqlalchemy import Connection, Row, select, update
+from sqlalchemy import Connection
 
 from orchestrator.contracts.checkpoint_messages import CheckpointsBatch
 from orchestrator.contracts.log_messages import LogsBatch
@@ -28,14 +27,17 @@ from orchestrator.contracts.messages import (
 from orchestrator.contracts.rollout_messages import RolloutsBatch
 from orchestrator.contracts.run_state import RunState, RunTrigger
 from server.checkpoints.storing import check_checkpoints, upsert_checkpoints
-from server.database.tables import attempts, is_storable, runs
+from server.database.tables import is_storable
 from server.database.writer import Transaction, Writer
-from server.errors import ConflictError, InvalidError, NotFoundError
+from server.errors import ConflictError, InvalidError
 from server.ingest import event_rows, step_rows
 from server.ingest.live_frame import steps_frame
+from server.ingest.metric_catalogue import MetricCatalogue
+from server.ingest.open_run import OpenRun, open_run
 from server.ingest.prepared_step import PreparedStep, prepare_steps
-from server.ingest.rollup_rows import keep_rollups
+from server.ingest.rollup_rows import keep_rollups, may_sum_up
 from server.ingest.run_progress import note_progress
+from server.ingest.step_rows import Newest
 from server.ingest.verify import MAX_COUNT, untold
 from server.live.hub import LiveHub
 from server.live.schemas import CheckpointNews, IterationNews, LogNews
@@ -44,8 +46,8 @@ from server.logs.storing import check_lines, insert_lines
 from server.rollouts.prepared_iteration import prepare_iterations
 from server.rollouts.storing import insert_iterations
 from server.runs.records import RunKind
-from server.runs.transitions import apply_trigger, fail_or_restart
-from server.steps.lineage import note_first_iteration
+from server.runs.transitions import Transition, apply_trigger, fail_or_restart
+from server.steps.lineage import current_view
 from server.system.storing import insert_sample, pack_sample
 from server.telemetry.figures import ServerFigures
 
@@ -60,6 +62,7 @@ class Ingest:
         self._writer = writer
         self._hub = hub
         self._figures = figures
+        self._catalogue = MetricCatalogue()
 
     def steps(self, run_id: str, batch: StepsBatch) -> IngestAnswer:
         """Record steps, all or none. Raises InvalidError, or ConflictError for a stale attempt or other content."""
@@ -67,16 +70,16 @@ class Ingest:
 
         def work(transaction: Transaction) -> IngestAnswer:
             connection = transaction.connection
-            run = _run_of_attempt(connection, run_id, batch.attempt)
-            if run.kind == RunKind.MANAGED:
+            run = open_run(connection, run_id, batch.attempt)
+            if run.kind is RunKind.MANAGED:
                 _check_whole(batch)
-            stored = step_rows.stored_hashes(connection, run.key, batch.attempt, {step.step for step in prepared})
-            new = _new_steps(prepared, stored)
+            newest = step_rows.newest_step(connection, run.key, run.attempt)
+            new = _new_steps(prepared, _stored_hashes(connection, run, prepared, newest))
             if new:
-                self._record(transaction, run, new)
+                self._record(transaction, run, new, newest)
             self._alive(transaction, run)
             self._count(transaction, new, num_duplicates=len(prepared) - len(new))
-            return _answer(connection, run, accepted=len(new), duplicates=len(prepared) - len(new))
+            return _answer(run, accepted=len(new), duplicates=len(prepared) - len(new))
 
         return self._writer.run(work)
 
@@ -88,7 +91,7 @@ class Ingest:
                 [(f"/events/{i}/at", "is no moment that can be told; check the clock") for i in early_or_late]
             )
 
-        def store(transaction: Transaction, run: Row[Any]) -> int:
+        def store(transaction: Transaction, run: OpenRun) -> int:
             return event_rows.insert_events(transaction.connection, run.key, run.attempt, batch.events)
 
         return self._take(run_id, batch.attempt, len(batch.events), store)
@@ -97,7 +100,7 @@ class Ingest:
         """Record iterations with their rollouts, all or none. Raises as `steps`."""
         prepared = prepare_iterations(batch.iterations)
 
-        def store(transaction: Transaction, run: Row[Any]) -> int:
+        def store(transaction: Transaction, run: OpenRun) -> int:
             new = insert_iterations(transaction.connection, run.key, run.attempt, prepared)
             if new:
                 newest = max(one.message.iteration for one in new)
@@ -111,7 +114,7 @@ class Ingest:
         """Record log lines, all or none. Raises as `steps`."""
         check_lines(batch.lines)
 
-        def store(transaction: Transaction, run: Row[Any]) -> int:
+        def store(transaction: Transaction, run: OpenRun) -> int:
             connection = transaction.connection
             accepted = insert_lines(connection, run.key, run.attempt, batch.lines)
             if accepted:
@@ -125,7 +128,7 @@ class Ingest:
         """Record what became of checkpoints, all or none. Raises as `steps`."""
         check_checkpoints(batch.checkpoints)
 
-        def store(transaction: Transaction, run: Row[Any]) -> int:
+        def store(transaction: Transaction, run: OpenRun) -> int:
             news = upsert_checkpoints(transaction.connection, run.key, run.attempt, batch.checkpoints)
             if news:
                 told = CheckpointNews(run=run.id, attempt=run.attempt, step=max(one.step for one in news))
@@ -139,20 +142,16 @@ class Ingest:
 
         def work(transaction: Transaction) -> IngestAnswer:
             connection = transaction.connection
-            run = _run_of_attempt(connection, run_id, report.attempt)
-            attempt = (attempts.c.run_key == run.key, attempts.c.number == report.attempt)
-            known = connection.scalar(select(attempts.c.outcome).where(*attempt))
-            if known == report.outcome:
-                return _answer(connection, run, accepted=0, duplicates=1)
-            if known is not None:
-                raise ConflictError("conflicting-outcome", f"Attempt {report.attempt} has ended already: {known}.")
-            connection.execute(
-                update(attempts).where(*attempt).values(outcome=report.outcome, reason=report.reason, ended_at=_now())
-            )
-            self._alive(transaction, run)
-            self._end(connection, run, report)
-            transaction.after_commit(lambda: self._hub.run_changed(run_id))
-            return _answer(connection, run, accepted=1, duplicates=0)
+            run = open_run(connection, run_id, report.attempt)
+            if run.outcome == report.outcome:
+                return _answer(run, accepted=0, duplicates=1)
+            if run.outcome is not None:
+                raise ConflictError(
+                    "conflicting-outcome", f"Attempt {report.attempt} has ended already: {run.outcome}."
+                )
+            self._alive(transaction, run, outcome=report.outcome, reason=report.reason, ended_at=_now())
+            _end(connection, run, report)
+            return _answer(run, accepted=1, duplicates=0)
 
         return self._writer.run(work)
 
@@ -164,46 +163,52 @@ class Ingest:
         sample = None if beat.system is None else (beat.system, pack_sample(beat.system))
 
         def work(transaction: Transaction) -> IngestAnswer:
-            run = _run_of_attempt(transaction.connection, run_id, beat.attempt)
+            run = open_run(transaction.connection, run_id, beat.attempt)
             if sample is not None:
                 insert_sample(transaction.connection, run.key, run.attempt, *sample)
-            if not RunState(run.state).is_terminal:
-                values = {"activity": beat.activity, "total_steps": beat.total_steps}
-                transaction.connection.execute(update(runs).where(runs.c.key == run.key).values(values))
+            if not run.state.is_terminal:
+                run.activity, run.total_steps = beat.activity, beat.total_steps
             self._alive(transaction, run)
             if beat.is_paused:
-                apply_trigger(transaction.connection, run_key=run.key, trigger=RunTrigger.PAUSED, now=_now())
-            return _answer(transaction.connection, run, accepted=1, duplicates=0)
+                _apply(transaction.connection, run, RunTrigger.PAUSED)
+            return _answer(run, accepted=1, duplicates=0)
 
         return self._writer.run(work)
 
     def _take(
-        self, run_id: str, attempt: int, count: int, store: Callable[[Transaction, Row[Any]], int]
+        self, run_id: str, attempt: int, count: int, store: Callable[[Transaction, OpenRun], int]
     ) -> IngestAnswer:
         """Store records of an attempt in one transaction. `store` returns how many of the `count` were new."""
 
         def work(transaction: Transaction) -> IngestAnswer:
-            run = _run_of_attempt(transaction.connection, run_id, attempt)
+            run = open_run(transaction.connection, run_id, attempt)
             accepted = store(transaction, run)
             self._alive(transaction, run)
-            return _answer(transaction.connection, run, accepted=accepted, duplicates=count - accepted)
+            return _answer(run, accepted=accepted, duplicates=count - accepted)
 
         return self._writer.run(work)
 
-    def _record(self, transaction: Transaction, run: Row[Any], new: list[PreparedStep]) -> None:
-        connection, first = transaction.connection, new[0].step
-        newest_of_view = None if run.last_step is None else orjson.loads(run.last_step)["step"]
-        newest_of_attempt = step_rows.last_step_number(connection, run.key, run.attempt)
-        totals = step_rows.insert_steps(connection, run.key, run.attempt, new)
-        step_rows.note_first_step(connection, run.key, run.attempt, first)
-        first_iteration = min((n for step in new if (n := _iteration(step)) is not None), default=None)
-        if first_iteration is not None:
-            note_first_iteration(connection, run.key, run.attempt, first_iteration)
-        if newest_of_attempt is not None and newest_of_attempt > first:
+    def _record(self, transaction: Transaction, run: OpenRun, new: list[PreparedStep], newest: Newest | None) -> None:
+        """newest: the attempt's newest step before."""
+        connection, first, last = transaction.connection, new[0].step, new[-1].step
+        is_late = newest is not None and newest.step > first
+        if newest is None or is_late:
+            total = step_rows.totals_before(connection, run.key, run.attempt, first)
+        else:
+            total = newest.totals
+        metric_ids = self._catalogue.ids(transaction, run, new)
+        totals = step_rows.insert_steps(connection, run.key, run.attempt, new, total=total, metric_ids=metric_ids)
+        if is_late:
             step_rows.repeat_totals(connection, run.key, run.attempt, first)
-        keep_rollups(connection, run.key, run.attempt, first_new=first)
-        note_progress(connection, run, new, appended=newest_of_view is None or first > newest_of_view)
-        frame = steps_frame(run.id, run.attempt, new, totals, run_started_at=step_rows.first_start(connection, run.key))
+        run.begins_at(
+            step=first, iteration=min((n for step in new if (n := _iteration(step)) is not None), default=None)
+        )
+        if may_sum_up(run.rolled_up_to, first_new=first, newest=last if newest is None else max(last, newest.step)):
+            keep_rollups(connection, run.key, run.attempt, first_new=first)
+        view = current_view(run.segments(connection))
+        note_progress(connection, run, new, view=view)
+        run_started_at = step_rows.started_at(connection, run.key, view[0])
+        frame = steps_frame(run.id, run.attempt, new, totals, run_started_at=run_started_at)
         transaction.after_commit(lambda: self._hub.steps_recorded(frame))
 
     def _count(self, transaction: Transaction, new: list[PreparedStep], *, num_duplicates: int) -> None:
@@ -212,44 +217,39 @@ class Ingest:
             lambda: self._figures.recorded(num_steps=len(new), num_points=num_points, num_duplicates=num_duplicates)
         )
 
-    def _alive(self, transaction: Transaction, run: Row[Any]) -> None:
+    def _alive(self, transaction: Transaction, run: OpenRun, **of_attempt: Any) -> None:
         # The server's own clock: the driver's may be wrong.
-        connection, now = transaction.connection, _now()
-        attempt = (attempts.c.run_key == run.key, attempts.c.number == run.attempt)
-        connection.execute(update(attempts).where(*attempt).values(last_heartbeat_at=now))
-        connection.execute(update(runs).where(runs.c.key == run.key).values(last_heartbeat_at=now))
+        run.save(transaction.connection, heard_at=_now(), **of_attempt)
         if run.state in (RunState.STARTING, RunState.LOST):
-            apply_trigger(connection, run_key=run.key, trigger=RunTrigger.REPORT, now=now)
+            _apply(transaction.connection, run, RunTrigger.REPORT)
         transaction.after_commit(lambda: self._hub.run_changed(run.id))
 
-    def _end(self, connection: Connection, run: Row[Any], report: StateReport) -> None:
-        if report.outcome != "stopped":
-            trigger, reason = _TRIGGERS[report.outcome], report.reason
-        elif run.kind == RunKind.EXTERNAL:
-            _stop_external(connection, run, report)
-            return
-        elif run.state == RunState.STOPPING:
-            return
-        else:
-            trigger, reason = RunTrigger.FAIL, report.reason or _NOT_ASKED
-        if trigger is RunTrigger.FAIL and report.can_restart and run.kind == RunKind.MANAGED:
-            fail_or_restart(connection, run_key=run.key, now=_now(), reason=reason, attempt=report.attempt)
-        else:
-            apply_trigger(connection, run_key=run.key, trigger=trigger, now=_now(), reason=reason)
+
+def _end(connection: Connection, run: OpenRun, report: StateReport) -> None:
+    if report.outcome != "stopped":
+        trigger, reason = _TRIGGERS[report.outcome], report.reason
+    elif run.kind is RunKind.EXTERNAL:
+        _stop_external(connection, run, report)
+        return
+    elif run.state is RunState.STOPPING:
+        return
+    else:
+        trigger, reason = RunTrigger.FAIL, report.reason or _NOT_ASKED
+    if trigger is RunTrigger.FAIL and report.can_restart and run.kind is RunKind.MANAGED:
+        _note(run, fail_or_restart(connection, run_key=run.key, now=_now(), reason=reason, attempt=report.attempt))
+    else:
+        _apply(connection, run, trigger, reason=reason)
 
 
-def _run_of_attempt(connection: Connection, run_id: str, attempt: int) -> Row[Any]:
-    """The run's row, if the attempt is its newest: a number is a fencing token for the writers of older ones."""
-    run = connection.execute(select(runs).where(runs.c.id == run_id, runs.c.deleted_at.is_(None))).one_or_none()
-    if run is None:
-        raise NotFoundError(f"There is no run with the id {run_id!r}.")
-    if attempt < run.attempt:
-        raise ConflictError(
-            "stale-attempt", f"Attempt {attempt} is over: attempt {run.attempt} of this run has begun. Stop writing."
-        )
-    if attempt > run.attempt:
-        raise ConflictError("unknown-attempt", f"The run has no attempt {attempt}; its newest is {run.attempt}.")
-    return run
+def _apply(
+    connection: Connection, run: OpenRun, trigger: RunTrigger, *, reason: str | None = None, message: str | None = None
+) -> None:
+    _note(run, apply_trigger(connection, run_key=run.key, trigger=trigger, now=_now(), reason=reason, message=message))
+
+
+def _note(run: OpenRun, transition: Transition | None) -> None:
+    if transition is not None:
+        run.state = transition.after
 
 
 def _check_whole(batch: StepsBatch) -> None:
@@ -258,11 +258,21 @@ def _check_whole(batch: StepsBatch) -> None:
         raise InvalidError(errors)
 
 
-def _stop_external(connection: Connection, run: Row[Any], report: StateReport) -> None:
+def _stop_external(connection: Connection, run: OpenRun, report: StateReport) -> None:
     """Nobody watches its process: its own word ends it, whether it was asked to stop or somebody stopped it there."""
     message = report.reason or "its writer was stopped"
     for trigger in (RunTrigger.CANCEL, RunTrigger.STOPPED):
-        apply_trigger(connection, run_key=run.key, trigger=trigger, now=_now(), message=message)
+        _apply(connection, run, trigger, message=message)
+
+
+def _stored_hashes(
+    connection: Connection, run: OpenRun, prepared: Sequence[PreparedStep], newest: Newest | None
+) -> dict[int, bytes]:
+    """Of those steps that are stored already, by number. Most come after all that is stored."""
+    numbers = {step.step for step in prepared}
+    if newest is None or min(numbers) > newest.step:
+        return {}
+    return step_rows.stored_hashes(connection, run.key, run.attempt, numbers)
 
 
 def _new_steps(prepared: Sequence[PreparedStep], stored: Mapping[int, bytes]) -> list[PreparedStep]:
@@ -287,11 +297,10 @@ def _iteration(step: PreparedStep) -> int | None:
     return 0 if step.message.phase is Phase.WARM_START else step.message.iteration
 
 
-def _answer(connection: Connection, run: Row[Any], *, accepted: int, duplicates: int) -> IngestAnswer:
-    state = RunState(connection.scalar(select(runs.c.state).where(runs.c.key == run.key)) or run.state)
+def _answer(run: OpenRun, *, accepted: int, duplicates: int) -> IngestAnswer:
     # One that is queued again was given up, and its next attempt goes on in its place.
-    is_over = state in (RunState.STOPPING, RunState.QUEUED) or state.is_terminal
-    shall_wait = state in (RunState.PAUSING, RunState.PAUSED)
+    is_over = run.state in (RunState.STOPPING, RunState.QUEUED) or run.state.is_terminal
+    shall_wait = run.state in (RunState.PAUSING, RunState.PAUSED)
     wanted = DesiredState.STOP if is_over else DesiredState.PAUSE if shall_wait else DesiredState.RUN
     return IngestAnswer(accepted=accepted, duplicates=duplicates, desired_state=wanted)
 

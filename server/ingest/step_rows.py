@@ -8,16 +8,14 @@ from datetime import datetime
 from operator import attrgetter
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, func, insert, select, update
+from sqlalchemy import Connection, bindparam, select, update
 
 from server.database.engine import insert_raw
-from server.database.tables import attempts, metric_names, points, schedules, steps, timelines, to_microseconds
-from server.errors import InvalidError
+from server.database.tables import attempts, points, schedules, steps, timelines, to_microseconds
 from server.ingest.prepared_step import PreparedStep
 from server.steps.columns import REPORT_COLUMNS
-from server.steps.lineage import current_view, run_segments
+from server.steps.lineage import Segment
 from server.steps.point_values import to_columns
-from trainer.contracts.metric import Reduction
 
 _MOMENTS = ("started_at", "ended_at")
 _PLAIN_COLUMNS = tuple(name for name in REPORT_COLUMNS if name not in _MOMENTS)
@@ -28,6 +26,15 @@ _STEP_COLUMNS = (
 _plain_values = attrgetter(*_PLAIN_COLUMNS)
 _BLOB_COLUMNS = ("run_key", "attempt", "step", "blob")
 _POINT_COLUMNS = ("metric_id", "attempt", "step", "value", "kind", "weight")
+_of_attempt = (steps.c.run_key == bindparam("this_run"), steps.c.attempt == bindparam("this_attempt"))
+# Made once: to put a statement together takes longer than to run it.
+_NEWEST = (
+    select(steps.c.step, steps.c.samples_total, steps.c.tokens_total)
+    .where(*_of_attempt)
+    .order_by(steps.c.step.desc())
+    .limit(1)
+)
+_STARTED_AT = select(steps.c.started_at).where(*_of_attempt, steps.c.step == bindparam("this_step"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +49,20 @@ class Totals:
         unknown = self.tokens is None or other.tokens is None
         tokens = None if unknown else (self.tokens or 0) + (other.tokens or 0)
         return Totals(samples=self.samples + other.samples, tokens=tokens)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Newest:
+    """The newest step of an attempt."""
+
+    step: int
+    totals: Totals
+
+
+def newest_step(connection: Connection, run_key: int, attempt: int) -> Newest | None:
+    """The newest step that an attempt recorded; a step after it is new, and its totals add to these."""
+    row = connection.execute(_NEWEST, {"this_run": run_key, "this_attempt": attempt}).one_or_none()
+    return row and Newest(step=row.step, totals=Totals(samples=row.samples_total, tokens=row.tokens_total))
 
 
 def stored_hashes(connection: Connection, run_key: int, attempt: int, numbers: Iterable[int]) -> dict[int, bytes]:
@@ -76,10 +97,19 @@ def totals_before(connection: Connection, run_key: int, attempt: int, step: int)
     return Totals()
 
 
-def insert_steps(connection: Connection, run_key: int, attempt: int, prepared: Sequence[PreparedStep]) -> list[Totals]:
-    """Store new steps of an attempt, in ascending order. Returns the totals after each of them."""
-    metric_ids = _metric_ids(connection, run_key, prepared)
-    total = totals_before(connection, run_key, attempt, prepared[0].step)
+def insert_steps(
+    connection: Connection,
+    run_key: int,
+    attempt: int,
+    prepared: Sequence[PreparedStep],
+    *,
+    total: Totals,
+    metric_ids: Mapping[str, int],
+) -> list[Totals]:
+    """Store new steps of an attempt, in ascending order. Returns the totals after each of them.
+
+    total: what the first of them adds to.
+    """
     totals: list[Totals] = []
     rows: list[tuple[Any, ...]] = []
     for step in prepared:
@@ -99,24 +129,11 @@ def insert_steps(connection: Connection, run_key: int, attempt: int, prepared: S
     return totals
 
 
-def last_step_number(connection: Connection, run_key: int, attempt: int) -> int | None:
-    """The newest step of one attempt."""
-    number: int | None = connection.scalar(
-        select(func.max(steps.c.step)).where(steps.c.run_key == run_key, steps.c.attempt == attempt)
-    )
-    return number
-
-
-def first_start(connection: Connection, run_key: int) -> datetime:
-    """When the first step of a run's current view began; the run has one."""
-    segment = current_view(run_segments(connection, run_key))[0]
-    started_at: datetime = connection.execute(
-        select(steps.c.started_at)
-        .where(steps.c.run_key == run_key, steps.c.attempt == segment.attempt, steps.c.step >= segment.first)
-        .order_by(steps.c.step)
-        .limit(1)
-    ).scalar_one()
-    return started_at
+def started_at(connection: Connection, run_key: int, segment: Segment) -> datetime:
+    """When the first step of a segment of the current view began; an attempt recorded the step that it begins with."""
+    place = {"this_run": run_key, "this_attempt": segment.attempt, "this_step": segment.first}
+    moment: datetime = connection.execute(_STARTED_AT, place).scalar_one()
+    return moment
 
 
 def repeat_totals(connection: Connection, run_key: int, attempt: int, first: int) -> None:
@@ -133,13 +150,6 @@ def repeat_totals(connection: Connection, run_key: int, attempt: int, first: int
         total += Totals(samples=row.global_batch_size, tokens=row.num_tokens)
         values.append({"at": row.step, "samples_total": total.samples, "tokens_total": total.tokens})
     connection.execute(update(steps).where(*mine, steps.c.step == bindparam("at")), values)
-
-
-def note_first_step(connection: Connection, run_key: int, attempt: int, step: int) -> None:
-    """Keep the first step that an attempt recorded: from there on it supersedes older attempts."""
-    mine = (attempts.c.run_key == run_key, attempts.c.number == attempt)
-    later = attempts.c.first_step.is_(None) | (attempts.c.first_step > step)
-    connection.execute(update(attempts).where(*mine, later).values(first_step=step))
 
 
 def _step_row(run_key: int, attempt: int, step: PreparedStep, total: Totals) -> tuple[Any, ...]:
@@ -162,26 +172,3 @@ def _point_rows(metric_ids: Mapping[str, int], attempt: int, step: PreparedStep)
     for name, metric in step.metrics.items():
         value, kind = to_columns(metric.value)
         yield metric_ids[name], attempt, number, value, kind, metric.weight
-
-
-def _metric_ids(connection: Connection, run_key: int, prepared: Sequence[PreparedStep]) -> dict[str, int]:
-    """The id of each metric of these steps; new ones are added. A metric keeps the reduction that it began with."""
-    known = _known_metrics(connection, run_key)
-    reductions = {name: reduction for name, (_, reduction) in known.items()}
-    for step in prepared:
-        for name, metric in step.metrics.items():
-            if reductions.setdefault(name, metric.reduction) is not metric.reduction:
-                pointer = f"/steps/metrics/{name.replace('~', '~0').replace('/', '~1')}/reduction"
-                sentence = f"is {metric.reduction} at step {step.step}, but {name} is reduced by {reductions[name]}"
-                raise InvalidError([(pointer, sentence)])
-    new = [name for name in reductions if name not in known]
-    if new:
-        rows = [{"run_key": run_key, "name": name, "reduction": reductions[name]} for name in new]
-        connection.execute(insert(metric_names), rows)
-        known = _known_metrics(connection, run_key)
-    return {name: metric_id for name, (metric_id, _) in known.items()}
-
-
-def _known_metrics(connection: Connection, run_key: int) -> dict[str, tuple[int, Reduction]]:
-    rows = connection.execute(select(metric_names).where(metric_names.c.run_key == run_key))
-    return {row.name: (row.id, Reduction(row.reduction)) for row in rows}

@@ -40,7 +40,7 @@ def dying_at(step: int) -> Callable[[StepMessage], None]:
 
 
 def without_times(messages: Iterable[StepMessage | IterationMessage]) -> list[dict[str, Any]]:
-    left_out = {"started_at", "ended_at", "metrics", "measured_idle_frac"}
+    left_out = {"started_at", "ended_at", "metrics", "measured_idle_frac", "timeline"}
     return [message.model_dump(exclude=left_out) for message in messages]
 
 

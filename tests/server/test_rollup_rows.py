@@ -10,7 +10,6 @@ from sqlalchemy import insert, select, update
 from server.database.tables import attempts, metric_names, points, runs, steps
 from server.database.writer import Transaction
 from server.ingest.rollup_rows import keep_rollups
-from server.ingest.step_rows import note_first_step
 from tests.server.factories import metric, step_message
 from tests.server.live_server import LaunchedRun, LiveServer
 
@@ -159,7 +158,6 @@ def _store_long_series(server: LiveServer, run: LaunchedRun, num_steps: int) -> 
         # One step in each stretch is enough for the rollups to go on.
         more = [(*raw[:place], i, *raw[place + 1 :]) for i in range(64, num_steps, 64)]
         connection.exec_driver_sql(f"INSERT INTO steps ({names}) VALUES ({marks})", more)
-        note_first_step(connection, key, 1, 0)
         for _ in range(num_steps // 4096 + 1):
             keep_rollups(connection, key, 1, first_new=num_steps)
 

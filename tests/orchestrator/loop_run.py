@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -91,7 +92,7 @@ class Run:
             cost_model=COST_MODEL,
         )
         self.checkpoints = Checkpoints(
-            CheckpointStore(checkpoints or self.root / f"run-{id(self)}", keep_last=2, keep_every=None),
+            CheckpointStore(checkpoints or Path(tempfile.mkdtemp(dir=self.root)), keep_last=2, keep_every=None),
             trainer=self.trainer,
             reporter=self.reporter,
             every_steps=every_steps,

@@ -1,4 +1,7 @@
-"""How an endpoint gets the part of the server that it uses, and nothing more."""
+"""How an endpoint gets the part of the server that it uses, and nothing more.
+
+They are coroutines although they wait for nothing: the framework takes plain functions to a thread, and back.
+"""
 
 from __future__ import annotations
 
@@ -28,67 +31,67 @@ def _services(request: Request) -> Services:
     return cast("Services", request.app.state.services)
 
 
-def _runs(request: Request) -> RunStore:
+async def _runs(request: Request) -> RunStore:
     return _services(request).runs
 
 
-def _wishes(request: Request) -> RunWishes:
+async def _wishes(request: Request) -> RunWishes:
     return _services(request).wishes
 
 
-def _external(request: Request) -> ExternalRuns:
+async def _external(request: Request) -> ExternalRuns:
     return _services(request).external
 
 
-def _retention(request: Request) -> RetentionKeeper:
+async def _retention(request: Request) -> RetentionKeeper:
     return _services(request).retention
 
 
-def _database(request: Request) -> Database:
+async def _database(request: Request) -> Database:
     return _services(request).database
 
 
-def _ingest(request: Request) -> Ingest:
+async def _ingest(request: Request) -> Ingest:
     return _services(request).ingest
 
 
-def _remover(request: Request) -> RunRemover:
+async def _remover(request: Request) -> RunRemover:
     return _services(request).remover
 
 
-def _planner(request: Request) -> Planner:
+async def _planner(request: Request) -> Planner:
     return _services(request).planner
 
 
-def _hub(request: Request) -> LiveHub:
+async def _hub(request: Request) -> LiveHub:
     return _services(request).hub
 
 
-def _tokens(request: Request) -> TokenStore:
+async def _tokens(request: Request) -> TokenStore:
     return _services(request).tokens
 
 
-def _supervisor(request: Request) -> RunSupervisor:
+async def _supervisor(request: Request) -> RunSupervisor:
     return _services(request).supervisor
 
 
-def _session_cookie(request: Request) -> str:
+async def _session_cookie(request: Request) -> str:
     return _services(request).session_cookie
 
 
-def _audit(request: Request) -> AuditLog:
+async def _audit(request: Request) -> AuditLog:
     return _services(request).audit
 
 
-def _figures(request: Request) -> ServerFigures:
+async def _figures(request: Request) -> ServerFigures:
     return _services(request).figures
 
 
-def _settings(request: Request) -> Settings:
+async def _settings(request: Request) -> Settings:
     return _services(request).settings
 
 
-def _principal(request: Request) -> Principal:
+async def _principal(request: Request) -> Principal:
     return cast("Principal", request.state.principal)
 
 

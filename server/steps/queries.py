@@ -108,10 +108,29 @@ def _is_superseded(segments: Iterable[Segment], row: Row[Any]) -> bool:
 
 def _step_rows(connection: Connection, run_key: int, rows: Sequence[Row[Any]], *, superseded: bool) -> list[StepRow]:
     metrics = _metrics(connection, run_key, rows)
-    return [_step_row(row, metrics.get((row.attempt, row.step), {}), superseded) for row in rows]
+    scheduled = _scheduled(connection, run_key, rows)
+    return [
+        _step_row(row, metrics.get((row.attempt, row.step), {}), superseded, (row.attempt, row.step) in scheduled)
+        for row in rows
+    ]
 
 
-def _step_row(row: Row[Any], metrics: Mapping[str, MetricMessage], superseded: bool) -> StepRow:
+def _scheduled(connection: Connection, run_key: int, rows: Sequence[Row[Any]]) -> set[tuple[int, int]]:
+    """Those of these steps that have a schedule, by (attempt, step)."""
+    if not rows:
+        return set()
+    numbers = [row.step for row in rows]
+    found = connection.execute(
+        select(schedules.c.attempt, schedules.c.step).where(
+            schedules.c.run_key == run_key,
+            schedules.c.attempt.in_({row.attempt for row in rows}),
+            schedules.c.step.between(min(numbers), max(numbers)),
+        )
+    )
+    return {(row.attempt, row.step) for row in found}
+
+
+def _step_row(row: Row[Any], metrics: Mapping[str, MetricMessage], superseded: bool, has_schedule: bool) -> StepRow:
     told = {name: getattr(row, name) for name in REPORT_COLUMNS}
     return StepRow(
         **told,
@@ -121,6 +140,7 @@ def _step_row(row: Row[Any], metrics: Mapping[str, MetricMessage], superseded: b
         superseded=superseded,
         samples_total=row.samples_total,
         tokens_total=row.tokens_total,
+        has_schedule=has_schedule,
     )
 
 

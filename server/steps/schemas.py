@@ -19,6 +19,8 @@ class StepRow(StepReport):
     """Whether a later attempt trained this step again."""
     samples_total: int
     """Samples trained up to and including this step: the running sum of global_batch_size."""
+    has_schedule: bool
+    """Whether its schedule can be asked for: it was recorded, and is still kept."""
     tokens_total: int | None
     """Tokens trained up to and including this step; null when a step up to here does not tell its own."""
 

@@ -81,7 +81,23 @@ def _with_timeline(step: StepMessage, text: str | None) -> StepMessage:
     ]
     columns = list(zip(*spans, strict=True))
     timeline = TimelineColumns(actor=columns[0], activity=columns[1], start_s=columns[2], end_s=columns[3])
-    return step.model_copy(update={"timeline": timeline})
+    return step.model_copy(update={"timeline": timeline, **_place_in_iteration(step.step)})
+
+
+def _place_in_iteration(step: int) -> dict[str, int]:
+    """Three steps train an iteration; its first one tells of all its rollouts."""
+    iteration, place = divmod(step, 3)
+    trained, filtered = _num_trained(iteration), _num_filtered(iteration)
+    told = (trained + filtered, filtered) if place == 0 else (0, 0)
+    return {"iteration": iteration, "num_generated": told[0], "num_filtered": told[1]}
+
+
+def _num_trained(iteration: int) -> int:
+    return sum(len(step_lengths(3 * iteration + k)) for k in range(3))
+
+
+def _num_filtered(iteration: int) -> int:
+    return 16 + iteration % 5 * 8
 
 
 def _iteration(number: int, text: str | None) -> IterationMessage:
@@ -99,7 +115,7 @@ def _iteration(number: int, text: str | None) -> IterationMessage:
 
     told = {"prompt": text, "answer": text} if text else {}
     groups = [group_message(f"g{number}.{i}", [rollout(i, k) for k in range(4)], **told) for i in range(4)]
-    trained, filtered = sum(len(step_lengths(3 * number + k)) for k in range(3)), 16 + number % 5 * 8
+    trained, filtered = _num_trained(number), _num_filtered(number)
     return iteration_message(
         number,
         groups,

@@ -4900,6 +4900,11 @@ export interface components {
              */
             global_batch_size: number;
             /**
+             * Has Schedule
+             * @description Whether its schedule can be asked for: it was recorded, and is still kept.
+             */
+            has_schedule: boolean;
+            /**
              * Idle Bound Frac
              * @description No schedule of these samples on this layout can be predicted to wait less.
              */

@@ -1,21 +1,16 @@
 /** How sizes in bytes are written: three digits and a binary unit. Pure. */
-import { NBSP } from "./numbers";
+import { formatInteger, NBSP } from "./numbers";
 
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB"] as const;
 
-/** `0 B`, `1.50 KiB`, `12.3 GiB`. */
+/** `0 B`, `1,000 B`, `1.50 KiB`, `12.3 GiB`. */
 export function formatBytes(bytes: number): string {
   let [value, unit] = [bytes, 0];
-  // From 999.5 up a value would be written with four digits.
-  while (value >= 999.5 && unit < UNITS.length - 1) {
+  // Bytes are counted in full; of a larger unit, from 999.5 up a value would be written with four digits.
+  while (value >= (unit === 0 ? 1024 : 999.5) && unit < UNITS.length - 1) {
     value /= 1024;
     unit += 1;
   }
-  const text =
-    unit === 0
-      ? String(Math.round(value))
-      : value >= 999.5
-        ? String(Math.round(value))
-        : value.toPrecision(3);
+  const text = unit === 0 || value >= 999.5 ? formatInteger(Math.round(value)) : value.toPrecision(3);
   return `${text}${NBSP}${UNITS[unit]}`;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { keptApart } from "./end-labels";
+import { cutInside, keptApart } from "./end-labels";
 
 function at(...ys: number[]) {
   return ys.map((y, i) => ({ text: `${i}`, colour: "", x: 0, y }));
@@ -16,4 +16,9 @@ test("labels that would touch part about their middle, in order", () => {
   expect((ys[1] ?? 0) - (ys[0] ?? 0)).toBeGreaterThanOrEqual(13);
   expect((ys[2] ?? 0) - (ys[1] ?? 0)).toBeGreaterThanOrEqual(13);
   expect(ys.reduce((sum, y) => sum + y, 0)).toBeCloseTo(61);
+});
+
+test("a name that is too long keeps its beginning and its end", () => {
+  expect(cutInside("spell-backward-grpo", 9)).toBe("spell…grpo");
+  expect(cutInside("spell-backward-grpo", 2)).toBe("s…o");
 });

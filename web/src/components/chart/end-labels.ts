@@ -43,10 +43,17 @@ export function paintNames(surface: Surface, labels: readonly EndLabel[]): void 
   }
 }
 
-/** Names that begin alike differ at their ends: the beginning is cut. */
 function fitted(ctx: CanvasRenderingContext2D, text: string, width: number): string {
-  if (ctx.measureText(text).width <= width) return text;
-  let start = 1;
-  while (start < text.length - 1 && ctx.measureText(`…${text.slice(start)}`).width > width) start += 1;
-  return `…${text.slice(start)}`;
+  let [shown, length] = [text, text.length];
+  while (length > 2 && ctx.measureText(shown).width > width) {
+    length -= 1;
+    shown = cutInside(text, length);
+  }
+  return shown;
+}
+
+/** The text with so many of its characters: names differ at their beginnings or at their ends, so both stay. Pure. */
+export function cutInside(text: string, length: number): string {
+  const end = Math.floor(length / 2);
+  return `${text.slice(0, length - end)}…${text.slice(text.length - end)}`;
 }

@@ -101,7 +101,10 @@ function Tools({ search, setSearch }: Pick<EventsPageProps, "search" | "setSearc
   );
 }
 
-const COLUMNS = ["Time", "Attempt", "Kind", "Message"].map((label) => ({ label }));
+const COLUMNS = ["Time", "Attempt", "Kind", "Message"].map((label) => ({
+  label,
+  isNumber: label === "Attempt",
+}));
 
 function EventTable({ events }: { events: readonly RunEvent[] }) {
   return (
@@ -112,7 +115,9 @@ function EventTable({ events }: { events: readonly RunEvent[] }) {
             <td className={styles.time}>
               <Moment at={event.at} />
             </td>
-            <td className={styles.attempt}>{event.attempt === null ? "" : formatInteger(event.attempt)}</td>
+            <td className={styles.attempt} data-number>
+              {formatInteger(event.attempt)}
+            </td>
             <th scope="row" className={styles.kind}>
               <bdi>{event.kind}</bdi>
             </th>

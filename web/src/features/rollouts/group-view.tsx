@@ -1,6 +1,6 @@
 /** One group: its prompt, its rewards, its rollouts in a table, and reward against length. */
 import { useQueries } from "@tanstack/react-query";
-import { scheduleOptions } from "@/api/steps";
+import { scheduleOptions, stepOptions } from "@/api/steps";
 import type { RolloutGroup, RolloutHead } from "@/api/types";
 import { Button } from "@/components/button";
 import { ForeignText } from "@/components/foreign-text";
@@ -112,8 +112,10 @@ function Prompt({ group }: { group: RolloutGroup }) {
 /** Where the rollouts ran, from the schedules of the steps that trained them. */
 function usePlaces(runId: string, rollouts: readonly RolloutHead[]) {
   const steps = [...new Set(rollouts.flatMap(({ step, later }) => later?.step ?? step ?? []))];
+  const rows = useQueries({ queries: steps.slice(0, MOST_STEPS).map((step) => stepOptions(runId, step)) });
+  const scheduled = rows.flatMap(({ data: row }) => (row?.has_schedule ? row.step : []));
   const { data } = useQueries({
-    queries: steps.slice(0, MOST_STEPS).map((step) => scheduleOptions(runId, step)),
+    queries: [...new Set(scheduled)].map((step) => scheduleOptions(runId, step)),
     combine: (answers) => ({ data: answers.flatMap((answer) => answer.data?.schedule ?? []) }),
   });
   const places = new Map(data.flatMap((schedule) => [...placesByRollout(schedule)]));

@@ -1,7 +1,7 @@
 /** The head of a run's pages: what it is, how it stands, its numbers, and the way between its pages. */
 import { useQuery } from "@tanstack/react-query";
 import { Link, useLocation, useNavigate } from "@tanstack/react-router";
-import type { ReactNode } from "react";
+import { type ReactNode, useEffect, useRef } from "react";
 import { ApiProblem, problemSentence } from "@/api/problem";
 import { runOptions } from "@/api/runs";
 import type { Run } from "@/api/types";
@@ -103,9 +103,16 @@ function Tabs({ runId }: { runId: Run["id"] }) {
     const tab = TABS[Math.min(TABS.length - 1, Math.max(0, now + by))];
     if (tab) navigate({ to: tab.to, params });
   };
+  const nav = useRef<HTMLElement>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the place of the tab that is open follows from `now`
+  useEffect(() => {
+    const [list, tab] = [nav.current, nav.current?.querySelector<HTMLElement>("[data-status=active]")];
+    // On a narrow screen the list scrolls: the open tab stands in its middle, with its neighbours.
+    if (list && tab) list.scrollLeft = tab.offsetLeft - (list.clientWidth - tab.offsetWidth) / 2;
+  }, [now]);
   useShortcuts({ "[": () => go(-1), "]": () => go(1) });
   return (
-    <nav className={styles.tabs} aria-label="Run">
+    <nav ref={nav} className={styles.tabs} aria-label="Run">
       {TABS.map(({ to, label }) => (
         <Link key={to} to={to} params={params} activeOptions={{ exact: true, includeSearch: false }}>
           {label}

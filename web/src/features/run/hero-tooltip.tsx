@@ -1,14 +1,16 @@
 /** What the hero says of the step under the cursor: beside it, or on narrow screens under the plot in fixed places. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import { useMemo, useSyncExternalStore } from "react";
 import { stepOptions } from "@/api/steps";
 import type { ChartGroup } from "@/components/chart/chart-group";
+import type { MetricTrack } from "@/components/chart/metric-track";
 import { useCursor } from "@/components/chart/use-cursor";
 import { formatInteger, MISSING, NBSP } from "@/lib/numbers";
 import { formatMoment } from "@/lib/times";
 import { useDebounced } from "@/lib/use-debounced";
 import styles from "./hero.module.css";
-import { type HeroTracks, heroReadings } from "./hero-readings";
+import { type HeroReadings, type HeroTracks, heroReadings } from "./hero-readings";
 
 export interface HeroTooltipProps {
   runId: string;
@@ -52,7 +54,7 @@ export function HeroTooltip({ runId, group, tracks }: HeroTooltipProps) {
         </dd>
         <dt>Micro-batches</dt>
         <dd>
-          {readings.microBatches} per rank {readings.dummies && <small>{readings.dummies}</small>}
+          {microBatchesText(readings)} {readings.dummies && <small>{readings.dummies}</small>}
         </dd>
         <dt>Idle</dt>
         <dd>
@@ -82,7 +84,7 @@ function useStepEnd(runId: string, step: number | null): string | null {
 
 /** The same values without a tooltip: a finger covers what it points at. */
 export function HeroDock({ runId, group, tracks }: HeroTooltipProps) {
-  const readings = heroReadings(tracks, useCursor(group), true);
+  const readings = useDocked(group, tracks);
   return (
     <dl className={styles.dock}>
       <div>
@@ -99,11 +101,30 @@ export function HeroDock({ runId, group, tracks }: HeroTooltipProps) {
       </div>
       <DockValue label="Loss" value={readings?.loss} />
       <DockValue label="Batch size" value={readings?.batch} />
-      <DockValue label="Micro-batches" value={readings && `${readings.microBatches} per rank`} />
+      <DockValue label="Micro-batches" value={microBatchesText(readings)} />
       <DockValue label="Idle" value={readings?.idle} />
       <DockValue label="LR" value={readings?.lr} />
     </dl>
   );
+}
+
+function microBatchesText(readings: HeroReadings | null): string {
+  return readings && readings.microBatches !== MISSING ? `${readings.microBatches} per rank` : MISSING;
+}
+
+/** What the tracks say now. Those that only this part needs come after the first picture. */
+function useDocked(group: ChartGroup, tracks: HeroTracks): HeroReadings | null {
+  const x = useCursor(group);
+  const text = useSyncExternalStore(
+    (listener) => {
+      const stops = Object.values(tracks).map((track: MetricTrack) => track.onChange(listener));
+      return () => {
+        for (const stop of stops) stop();
+      };
+    },
+    () => JSON.stringify(heroReadings(tracks, x, true)),
+  );
+  return useMemo(() => JSON.parse(text) as HeroReadings | null, [text]);
 }
 
 function DockValue({ label, value }: { label: string; value: string | null | undefined }) {

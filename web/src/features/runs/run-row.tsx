@@ -77,7 +77,7 @@ export const RunRow = memo(function RunRow({
       <td className={styles.spark}>
         {run.last && <Sparkline values={run.batch_sizes} isMuted={isOver(run.state)} />}
       </td>
-      <td className={styles.batch}>{run.last && formatInteger(run.last.global_batch_size)}</td>
+      <td className={styles.batch}>{formatInteger(run.last?.global_batch_size)}</td>
       <td className={styles.progress}>
         <Progress run={run} />
       </td>

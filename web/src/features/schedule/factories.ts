@@ -66,6 +66,7 @@ export function stepRow(given: Partial<StepRow> = {}): StepRow {
     num_carried_in: 0,
     num_carried_out: 0,
     batch_decision: null,
+    has_schedule: true,
     lr: 1e-6,
     lr_unit: "samples",
     lr_position_before: 0,

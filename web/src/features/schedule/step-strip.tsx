@@ -130,6 +130,8 @@ function StripNote({ batch }: { batch: MetricTrack }) {
   const text = useSyncExternalStore(
     (listener) => batch.onChange(listener),
     () => {
+      // Before the answer is there nobody knows how many.
+      if (batch.total === 0) return "";
       const perColumn = batch.stepsPerBucket;
       const steps = `${formatInteger(batch.total)} ${batch.total === 1 ? "step" : "steps"}`;
       return perColumn > 1 ? `${steps}, ${formatInteger(perColumn)} per column, the larger shown` : steps;

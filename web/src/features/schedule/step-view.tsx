@@ -31,15 +31,15 @@ export interface StepViewProps extends Omit<StepHeadProps, "row" | "colours"> {
 }
 
 export function StepView({ run, shown, ...head }: StepViewProps) {
-  const { row, record, error, retry } = shown;
+  const { row, record, isWithoutSchedule, error, retry } = shown;
   const { step, newest, setSearch } = head;
-  if (error instanceof ApiProblem && error.isMissing && row?.step === step) {
+  if (isWithoutSchedule && row?.step === step) {
     return (
       <>
         <section className={styles.panel} aria-label={`Step ${formatInteger(step)}`}>
           <StepHead {...head} row={row} colours={[]} />
           <EmptyState title="No schedule of this step">
-            It was recorded without one: only its counts and metrics are known.
+            It was recorded without one, or is older than what is kept. Its counts and metrics are complete.
           </EmptyState>
         </section>
         <CountsPanel step={row} />

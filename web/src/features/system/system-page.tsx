@@ -36,7 +36,7 @@ export function SystemPage({ runId, search, setSearch }: SystemPageProps) {
       <div className={styles.nothing}>
         {error ? (
           <ProblemPanel
-            title="The machine's figures did not load"
+            title="The machine’s figures did not load"
             detail={problemSentence(error)}
             onRetry={refetch}
             retryAfterS={RETRY_S}

@@ -11,6 +11,8 @@ const MOST_TICKS = 9;
 /** Widths in share of the plot from which a step's words fit. */
 const WORDS_SHARE = 0.16;
 const NUMBER_SHARE = 0.035;
+/** Where the words of a tick would be cut by the end of the axis. */
+const LAST_LABEL_SHARE = 0.9;
 
 export interface TimelineAxisProps {
   marks: readonly StepMark[];
@@ -65,7 +67,7 @@ export function TimelineAxis({ marks, batchSizes, range, onRange, onStep }: Time
       >
         {ticks.map((tick) => (
           <span key={tick} style={{ left: `${share(tick) * 100}%` }}>
-            {secondsText(tick, step)}
+            {share(tick) <= LAST_LABEL_SHARE && secondsText(tick, step)}
           </span>
         ))}
         {brush.drawn && (

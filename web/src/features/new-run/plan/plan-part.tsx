@@ -33,8 +33,8 @@ export function PlanPart({ plan, parent, usesOwnLengths, setUsesOwnLengths }: Pl
         </div>
       )}
       {plan.failure !== null && (
-        <Banner kind="error" actions={<Button onClick={plan.retry}>Try now</Button>}>
-          {plan.failure}
+        <Banner kind="error" detail={plan.failure} actions={<Button onClick={plan.retry}>Try now</Button>}>
+          The plan did not load.
         </Banner>
       )}
       <Body plan={plan} />

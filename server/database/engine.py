@@ -26,8 +26,6 @@ class Database:
         else:
             raise ValueError(f"database_url begins with {self.url.drivername!r}; use sqlite:/// or postgresql://")
         self._is_closed = False
-        for engine in (self.read_engine, self.write_engine):
-            event.listen(engine, "checkin", self._on_checkin)
 
     @property
     def is_sqlite(self) -> bool:
@@ -36,19 +34,26 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """A connection that sees one consistent state of the database and changes nothing."""
-        with self.read_engine.connect() as connection, connection.begin():
-            yield connection
+        try:
+            with self.read_engine.connect() as connection, connection.begin():
+                yield connection
+        finally:
+            # After it is back in the pool: `close` either finds it there, or has said before that it is closed.
+            if self._is_closed:
+                self._close_idle()
 
     def close(self) -> None:
-        """Close every connection; one that is still in use, by a request that is being given up, when it comes back."""
-        self._is_closed = True
-        self.read_engine.dispose()
-        self.write_engine.dispose()
+        """Close every connection; one that is still in use, by a request that is being given up, when it comes back.
 
-    def _on_checkin(self, connection: Any, _record: Any) -> None:
-        # A pool that was disposed of takes late connections in and leaves them open.
-        if self._is_closed and connection is not None:
-            connection.close()
+        Whoever writes has ended before.
+        """
+        self._is_closed = True
+        self._close_idle()
+
+    def _close_idle(self) -> None:
+        for engine in (self.read_engine, self.write_engine):
+            # Not `engine.dispose()`: it begins a new pool, and the old one keeps open what comes back to it.
+            engine.pool.dispose()
 
 
 def raw_rows(connection: Connection, statement: Executable) -> Sequence[tuple[Any, ...]]:

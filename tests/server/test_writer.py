@@ -77,6 +77,19 @@ def test_one_that_fails_in_a_group_is_undone_alone(database: Database, writer: W
     assert stored(database) == told == [1, 2]
 
 
+def test_one_that_fails_alone_is_undone_and_the_next_one_is_not(database: Database, writer: Writer) -> None:
+    told: list[int] = []
+
+    def work(transaction: Transaction) -> None:
+        add(1, told)(transaction)
+        raise ValueError("too bad")
+
+    with pytest.raises(ValueError, match="too bad"):
+        writer.run(work)
+    assert writer.run(add(2, told)) == 2
+    assert stored(database) == told == [2]
+
+
 def test_a_full_queue_is_said_so(writer: Writer) -> None:
     release, _ = held(writer)
     futures = [writer.submit(add(value)) for value in range(3)]
@@ -102,7 +115,7 @@ def test_a_call_after_a_commit_that_fails_harms_nobody(
     database: Database, writer: Writer, caplog: pytest.LogCaptureFixture
 ) -> None:
     def work(transaction: Transaction) -> int:
-        transaction.after_commit(lambda: 1 // 0)  # type: ignore[arg-type, return-value]
+        transaction.after_commit(lambda: 1 // 0)  # type: ignore[arg-type]
         return 7
 
     assert writer.run(work) == 7

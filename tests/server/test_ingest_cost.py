@@ -1,0 +1,158 @@
+"""What recording asks of the database: few statements for a step, one transaction for all who wait."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, event
+
+from orchestrator.contracts.messages import Heartbeat, StepsBatch
+from server.database.writer import Transaction
+from server.errors import ConflictError
+from server.ingest.metric_catalogue import MetricCatalogue
+from server.ingest.open_run import open_run
+from server.ingest.prepared_step import prepare_steps
+from tests.server.factories import START, metric, step_message
+from tests.server.live_server import LaunchedRun, LiveServer
+from trainer.contracts.metric import Reduction
+
+pytestmark = pytest.mark.stack
+
+MOST_FOR_A_STEP = 9
+"""BEGIN, the run, the newest step, 3 inserts, the start of the run, the attempt, the run."""
+MOST_FOR_A_HEARTBEAT = 4
+
+
+@pytest.fixture
+def server(shared_server: LiveServer) -> LiveServer:
+    return shared_server
+
+
+def test_a_step_takes_few_statements(server: LiveServer) -> None:
+    run = server.launch()
+    _record(server, run, 0, 1, 2)
+    with _counted(server.services.database.write_engine, "before_cursor_execute") as statements:
+        _record(server, run, 3)
+    assert len(statements) <= MOST_FOR_A_STEP
+
+
+def test_a_step_of_a_later_attempt_takes_one_more(server: LiveServer) -> None:
+    run = server.launch()
+    _record(server, run, 0, 1, 2)
+    second = server.next_attempt(run)
+    _record(server, second, 2)
+    with _counted(server.services.database.write_engine, "before_cursor_execute") as statements:
+        _record(server, second, 3)
+    assert len(statements) <= MOST_FOR_A_STEP + 1
+
+
+def test_a_repeated_step_writes_only_that_somebody_was_heard(server: LiveServer) -> None:
+    run = server.launch()
+    _record(server, run, 0, 1)
+    with _counted(server.services.database.write_engine, "before_cursor_execute") as statements:
+        _record(server, run, 1)
+    changes = [statement for statement in statements if statement.startswith(("INSERT", "UPDATE"))]
+    assert all("SET last_heartbeat_at=" in change and "," not in change.partition("WHERE")[0] for change in changes)
+    assert len(changes) == 2
+
+
+def test_a_heartbeat_takes_few_statements(server: LiveServer) -> None:
+    run = server.launch()
+    beat = Heartbeat(attempt=1, at=START, activity="generating", num_steps=3, total_steps=9)
+    server.services.ingest.heartbeat(run.id, beat)
+    with _counted(server.services.database.write_engine, "before_cursor_execute") as statements:
+        server.services.ingest.heartbeat(run.id, beat)
+    assert len(statements) <= MOST_FOR_A_HEARTBEAT
+
+
+def test_writers_that_wait_share_one_transaction_and_a_bad_one_is_refused_alone(server: LiveServer) -> None:
+    runs = [server.launch() for _ in range(8)]
+    for run in runs:
+        _record(server, run, 0)
+    steps = [step_message(1) for _ in runs[1:]]
+    bad = step_message(0, metrics={"train/loss": metric(9.0)})
+    with _counted(server.services.database.write_engine, "commit") as commits, ThreadPoolExecutor(8) as pool:
+        release = _held(server)
+        futures = [
+            pool.submit(server.services.ingest.steps, run.id, StepsBatch(attempt=1, steps=(step,)))
+            for run, step in zip(runs, [bad, *steps], strict=True)
+        ]
+        while server.services.writer.num_queued < len(runs):
+            time.sleep(0.001)
+        commits.clear()
+        release.set()
+        with pytest.raises(ConflictError, match="other content"):
+            futures[0].result()
+        assert [future.result().accepted for future in futures[1:]] == [1] * 7
+    # One of them is that of the work that held the writer.
+    assert len(commits) == 2
+    assert [server.get(f"/runs/{run.id}/steps")["total"] for run in runs] == [1] + [2] * 7
+
+
+def test_ids_of_metrics_are_not_remembered_from_what_was_undone(server: LiveServer) -> None:
+    run, catalogue = server.launch(), MetricCatalogue()
+    prepared = prepare_steps((step_message(0, metrics={"a": metric(1.0), "b": metric(2.0)}),))
+
+    def work(transaction: Transaction) -> dict[str, int]:
+        return catalogue.ids(transaction, open_run(transaction.connection, run.id, 1), prepared)
+
+    def undone(transaction: Transaction) -> None:
+        work(transaction)
+        raise ConflictError("conflicting-step", "no")
+
+    with pytest.raises(ConflictError):
+        server.services.writer.run(undone)
+    with _counted(server.services.database.write_engine, "before_cursor_execute") as statements:
+        ids = server.services.writer.run(work)
+        assert any(statement.startswith("INSERT INTO metric_names") for statement in statements)
+        statements.clear()
+        assert server.services.writer.run(work) == ids
+        assert not any("metric_names" in statement for statement in statements)
+
+
+def test_a_remembered_metric_keeps_its_reduction(server: LiveServer) -> None:
+    run = server.launch()
+    _record(server, run, 0, 1)
+    answer = server.record(run, step_message(2, metrics={"train/loss": metric(1.0, reduction=Reduction.MAX)}))
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["pointer"] == "/steps/metrics/train~1loss/reduction"
+
+
+def _record(server: LiveServer, run: LaunchedRun, *numbers: int) -> None:
+    for number in numbers:
+        answer = server.record(run, step_message(number))
+        assert answer.status_code == 200, answer.text
+
+
+@contextmanager
+def _counted(engine: Engine, name: str) -> Iterator[list[str]]:
+    """What happens meanwhile: the statements, or a line for each other event."""
+    seen: list[str] = []
+
+    def note(*arguments: Any) -> None:
+        seen.append(str(arguments[2]) if len(arguments) > 2 else name)
+
+    event.listen(engine, name, note)
+    try:
+        yield seen
+    finally:
+        event.remove(engine, name, note)
+
+
+def _held(server: LiveServer) -> threading.Event:
+    """Keep the writer busy until the event is set."""
+    running, release = threading.Event(), threading.Event()
+
+    def work(_transaction: Transaction) -> None:
+        running.set()
+        release.wait()
+
+    server.services.writer.submit(work)
+    running.wait()
+    return release

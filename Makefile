@@ -6,6 +6,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 # Processes overlap on few cores; more OpenMP threads than that make each of them crawl.
 export OMP_NUM_THREADS ?= 1
+# Tests at a time: most of those on the real parts wait for processes.
+WORKERS ?= 2
 
 .PHONY: run test setup setup-dev check format unit web-unit stack bench openapi screenshots clean help
 
@@ -34,13 +36,13 @@ format: setup-dev  ## write the formatting that `check` wants
 	cd web && npm run --silent format
 
 unit: setup-dev  ## tests without Ray, servers or browsers
-	$(BIN)/pytest -m "not stack"
+	$(BIN)/pytest -n $(WORKERS) -m "not stack"
 
 web-unit: setup-dev
 	cd web && npm run --silent test
 
 stack: setup-dev  ## tests on the real parts: Ray, Megatron, the server, PostgreSQL, Chromium
-	SWELL_CHROMIUM=$$(cat build/chromium) $(BIN)/pytest -m stack
+	SWELL_CHROMIUM=$$(cat build/chromium) $(BIN)/pytest -n $(WORKERS) --dist loadfile -m stack
 
 bench: setup-dev  ## every figure of the README, measured now
 	$(BIN)/python -m bench

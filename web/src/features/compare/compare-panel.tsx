@@ -11,6 +11,7 @@ import type { RunHistory, TrackState } from "@/components/chart/run-history";
 import { WhenNear } from "@/components/chart/when-near";
 import { LoadingBars } from "@/components/loading-bars";
 import { ProblemPanel } from "@/components/problem-panel";
+import { classNames } from "@/lib/class-names";
 import { formatCount, formatInteger } from "@/lib/numbers";
 import styles from "./compare.module.css";
 import { COMPARE_POINTS, type ComparedRun } from "./use-compared";
@@ -59,7 +60,7 @@ function Plotted(props: ComparePanelProps) {
   if (states.some(({ kind }) => kind === "ready")) return <Lines {...props} />;
   if (failed?.kind === "failed") {
     return (
-      <div className={styles.instead}>
+      <div className={classNames(styles.plot, styles.instead)}>
         <ProblemPanel
           title="This chart did not load"
           detail={problemSentence(failed.error)}
@@ -71,7 +72,9 @@ function Plotted(props: ComparePanelProps) {
     );
   }
   return runs.length > 0 ? (
-    <LoadingBars rows={LOADING_ROWS} rowHeight={LOADING_ROW_PX} onRetry={retry} />
+    <div className={styles.plot}>
+      <LoadingBars rows={LOADING_ROWS} rowHeight={LOADING_ROW_PX} onRetry={retry} />
+    </div>
   ) : null;
 }
 

@@ -39,7 +39,7 @@ def test_events_tell_what_happened_and_are_text(server: LiveServer, page: Page) 
     tell(server, run, "state", outcome="failed", reason="<img src=x onerror=alert(1)> is NaN")
     page.goto(f"{server.url}/runs/{run.id}")
     expect(page.get_by_role("heading", name="fails", level=1)).to_be_visible()
-    for tab in ("schedule", "timeline", "rollouts", "logs", "config", "events"):
+    for tab in ("schedule", "timeline", "rollouts", "logs", "config", "checkpoints", "events"):
         page.keyboard.press("]")
         expect(page).to_have_url(re.compile(f"/{tab}"))
     events = page.get_by_role("region", name="Events")

@@ -41,6 +41,16 @@ test("an unknown run is not squeezed in but asked for", () => {
   expect(list()?.items).toHaveLength(1);
 });
 
+test("a list that nobody looks at is asked again when it is opened, whatever comes of other runs meanwhile", () => {
+  const { queryClient, list } = cacheWith(run("a", "running"));
+  const state = () => queryClient.getQueryState(["runs", {}]);
+  const askedAt = state()?.dataUpdatedAt;
+  patchRun(queryClient, run("z", "queued"));
+  patchRun(queryClient, run("a", "running", 7));
+  expect(state()).toMatchObject({ isInvalidated: true, dataUpdatedAt: askedAt });
+  expect(list()?.items[0]?.num_steps).toBe(7);
+});
+
 test("the run's own page keeps its spec", () => {
   const { queryClient } = cacheWith();
   queryClient.setQueryData(["run", "a"], { ...run("a", "running"), spec: { name: "x" } });

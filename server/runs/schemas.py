@@ -55,6 +55,7 @@ class RunSummary(TextModel):
     attempt: int
     created_at: datetime
     started_at: datetime | None
+    """When its newest attempt began; null while it waits for one."""
     ended_at: datetime | None
     last_heartbeat_at: datetime | None
     num_steps: int

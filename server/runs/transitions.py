@@ -112,8 +112,9 @@ def add_event(
 def _moments(before: RunState, after: RunState, now: datetime) -> dict[str, Any]:
     if after.is_terminal:
         return {"ended_at": now, "activity": None}
-    if before.is_terminal:
-        return {"ended_at": None}
+    if after is RunState.QUEUED:
+        # Its next attempt has not begun: neither waiting nor the time since the last one is time that it ran.
+        return {"started_at": None, "ended_at": None}
     if after is RunState.STARTING and before is RunState.QUEUED:
         return {"started_at": now}
     return {}

@@ -53,6 +53,18 @@ def test_a_retried_run_goes_on_with_its_next_attempt(server: LiveServer) -> None
 
 
 @pytest.mark.stack
+def test_a_run_that_waits_for_another_try_has_not_started(server: LiveServer) -> None:
+    run = failed(server)
+    began = server.get(f"/runs/{run.id}")["started_at"]
+    assert server.http.post(f"/api/v1/runs/{run.id}/retry").json()["started_at"] is None
+    server.services.runs.launch(run.id)
+    assert server.get(f"/runs/{run.id}")["started_at"] > began
+    server.services.runs.fail_or_restart(run.id, reason="died", attempt=2)
+    told = server.http.post(f"/api/v1/runs/{run.id}/cancel", json={"mode": "graceful"}).json()
+    assert (told["state"], told["started_at"]) == ("cancelled", None)
+
+
+@pytest.mark.stack
 def test_a_retried_run_has_all_its_restarts_again(server: LiveServer) -> None:
     run = server.launch(limits={"max_restarts": 1})
     store = server.services.runs

@@ -1652,7 +1652,10 @@ export interface components {
             reason: string | null;
             /** @description Null for an external run. */
             spec: components["schemas"]["RunSpec"] | null;
-            /** Started At */
+            /**
+             * Started At
+             * @description When its newest attempt began; null while it waits for one.
+             */
             started_at: string | null;
             state: components["schemas"]["RunState"];
             /** Tags */
@@ -3932,7 +3935,10 @@ export interface components {
             reason: string | null;
             /** @description Null for an external run. */
             spec: components["schemas"]["RunSpec"] | null;
-            /** Started At */
+            /**
+             * Started At
+             * @description When its newest attempt began; null while it waits for one.
+             */
             started_at: string | null;
             state: components["schemas"]["RunState"];
             /** Tags */
@@ -4316,7 +4322,10 @@ export interface components {
              * @description Why it failed, or what it waits for.
              */
             reason: string | null;
-            /** Started At */
+            /**
+             * Started At
+             * @description When its newest attempt began; null while it waits for one.
+             */
             started_at: string | null;
             state: components["schemas"]["RunState"];
             /** Tags */

@@ -129,4 +129,6 @@ def test_a_run_that_failed_is_tried_again(server: LiveServer, page: Page) -> Non
     tell(server, run, "state", outcome="failed", reason="loss is NaN")
     page.goto(f"{server.url}/runs/{run.id}")
     page.get_by_role("button", name="Retry run").click()
+    expect(page.get_by_role("dialog")).to_contain_text("Attempt 2 begins at step 0")
+    page.get_by_role("button", name="Retry from 0").click()
     expect(page.get_by_role("region", name="Run", exact=True)).to_contain_text("Queued")

@@ -2,10 +2,10 @@
 import type { RunWish } from "@/api/run-actions";
 import { isOver, type RunSummary } from "@/api/types";
 
-/** `stop` and `delete` ask or tell first; the others are done at once. */
+/** Words ask or tell first; the others are done at once. */
 export type RunAction =
   | { label: string; wish: RunWish }
-  | { label: string; wish: "stop" | "delete" | "clone" };
+  | { label: string; wish: "stop" | "retry" | "delete" | "clone" };
 
 export function actionsOf(run: RunSummary): RunAction[] {
   // Of a run that another framework runs there is nothing to pause, to begin again or to submit.
@@ -35,9 +35,7 @@ function onceItIsOver({ state, kind, archived_at }: RunSummary): RunAction[] {
   if (!isOver(state)) return [];
   const isArchived = archived_at !== null;
   return [
-    ...(state === "succeeded" || kind === "external"
-      ? []
-      : [{ label: "Retry run", wish: { kind: "retry" } as const }]),
+    ...(state === "succeeded" || kind === "external" ? [] : [{ label: "Retry run", wish: "retry" as const }]),
     {
       label: isArchived ? "Take back from archive" : "Archive run",
       wish: { kind: "archive", isArchived: !isArchived },

@@ -23,5 +23,25 @@ test("a lost run finishes no step that anybody could promise", () => {
 });
 
 test("a queued run has no step to finish", () => {
-  expect(questionOf({ ...RUN, state: "queued" }).text).not.toContain("Step");
+  expect(questionOf({ ...RUN, state: "queued", attempt: 0 }).text).toBe(
+    "It has not started. Nothing of it is recorded.",
+  );
+});
+
+test("of a run that waits for another try the steps are recorded", () => {
+  expect(questionOf({ ...RUN, state: "queued", attempt: 1 }).text).toBe(
+    "Attempt 2 waits and has not started. 1,285\u00a0steps of it are recorded and kept.",
+  );
+  expect(questionOf({ ...RUN, state: "queued", attempt: 2, num_steps: 0 }).text).toContain(
+    "No step is recorded",
+  );
+});
+
+test("steps since the last checkpoint are told, as a retry trains them again", () => {
+  expect(questionOf(RUN, 1280).text).toContain(
+    "A retry goes on from the checkpoint before step 1,280 and trains 6\u00a0steps again.",
+  );
+  expect(questionOf({ ...RUN, state: "paused" }, 1285).text).toMatch(/before step 1,285\.$/);
+  expect(questionOf({ ...RUN, state: "stopping" }, null).text).toContain("a retry begins at step 0");
+  expect(questionOf({ ...RUN, kind: "external" }, 1280).text).not.toContain("retry");
 });

@@ -1,16 +1,17 @@
 /** Asks before a run is stopped; the safe answer has the focus. */
+import { useResumeStep } from "@/api/checkpoints";
 import { problemSentence } from "@/api/problem";
 import { useRunWish } from "@/api/run-actions";
 import type { CancelMode, RunSummary } from "@/api/types";
 import { Button } from "@/components/button";
 import { Dialog } from "@/components/dialog";
 import { formatElapsed } from "@/lib/durations";
-import { formatInteger } from "@/lib/numbers";
+import { formatCount, formatInteger } from "@/lib/numbers";
 import styles from "./stop-dialog.module.css";
 
 export function StopDialog({ run, onClose }: { run: RunSummary; onClose: () => void }) {
   const cancel = useRunWish();
-  const question = questionOf(run);
+  const question = questionOf(run, useResumeStep(run.id));
   return (
     <Dialog
       title={question.title}
@@ -51,12 +52,12 @@ interface Question {
   mode: CancelMode;
 }
 
-/** What stopping means for a run in its present state. */
-export function questionOf(run: RunSummary): Question {
+/** What stopping means for a run in its present state. resumeStep: where a retry would go on; undefined: not known. */
+export function questionOf(run: RunSummary, resumeStep?: number | null): Question {
   if (run.state === "queued") {
     return {
       title: `Cancel ${run.name}?`,
-      text: "It has not started. Nothing of it is recorded.",
+      text: notStarted(run),
       keep: "Keep it queued",
       act: "Cancel the run",
       mode: "graceful",
@@ -65,7 +66,7 @@ export function questionOf(run: RunSummary): Question {
   if (run.state === "stopping") {
     return {
       title: `Kill ${run.name}?`,
-      text: `Step ${formatInteger(run.num_steps)} is lost. The steps before it keep their records.`,
+      text: `Step ${formatInteger(run.num_steps)} is lost. The steps before it keep their records.${again(run, run.num_steps, resumeStep)}`,
       keep: "Let it end",
       act: "Kill now",
       mode: "kill",
@@ -74,7 +75,7 @@ export function questionOf(run: RunSummary): Question {
   if (run.state === "lost" || run.state === "starting") {
     return {
       title: `Stop ${run.name}?`,
-      text: "Its job is ended. What it has recorded is kept.",
+      text: `Its job is ended. What it has recorded is kept.${again(run, run.num_steps, resumeStep)}`,
       keep: run.state === "lost" ? "Wait for it" : "Let it start",
       act: "Stop the run",
       mode: "graceful",
@@ -83,7 +84,7 @@ export function questionOf(run: RunSummary): Question {
   if (run.state === "paused") {
     return {
       title: `Stop ${run.name}?`,
-      text: "It waits between two steps and ends at once. All its records are kept.",
+      text: `It waits between two steps and ends at once. All its records are kept.${again(run, run.num_steps, resumeStep)}`,
       keep: "Keep it paused",
       act: "Stop the run",
       mode: "graceful",
@@ -91,7 +92,7 @@ export function questionOf(run: RunSummary): Question {
   }
   return {
     title: `Stop ${run.name}?`,
-    text: `Step ${formatInteger(run.num_steps)} is finished${about(run)}. All its records are kept.`,
+    text: `Step ${formatInteger(run.num_steps)} is finished${about(run)}. All its records are kept.${again(run, run.num_steps + 1, resumeStep)}`,
     keep: "Keep running",
     act: "Stop after this step",
     mode: "graceful",
@@ -100,4 +101,22 @@ export function questionOf(run: RunSummary): Question {
 
 function about(run: RunSummary): string {
   return run.last ? `, about ${formatElapsed(Math.max(1, run.last.step_s))}` : "";
+}
+
+function notStarted({ attempt, num_steps }: RunSummary): string {
+  if (attempt === 0) return "It has not started. Nothing of it is recorded.";
+  const kept =
+    num_steps === 0
+      ? "No step is recorded."
+      : `${formatCount(num_steps, "step")} of it ${num_steps === 1 ? "is" : "are"} recorded and kept.`;
+  return `Attempt ${formatInteger(attempt + 1)} waits and has not started. ${kept}`;
+}
+
+/** What a retry would train a second time, of the steps that there are then. */
+function again({ kind }: RunSummary, numSteps: number, resumeStep: number | null | undefined): string {
+  if (kind === "external" || resumeStep === undefined || numSteps === 0) return "";
+  if (resumeStep === null) return " There is no checkpoint yet: a retry begins at step 0.";
+  const steps = Math.max(0, numSteps - resumeStep);
+  const from = ` A retry goes on from the checkpoint before step ${formatInteger(resumeStep)}`;
+  return steps === 0 ? `${from}.` : `${from} and trains ${formatCount(steps, "step")} again.`;
 }

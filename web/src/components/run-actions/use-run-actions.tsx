@@ -5,6 +5,7 @@ import { problemSentence } from "@/api/problem";
 import { type RunWish, useRunWish } from "@/api/run-actions";
 import { isOver, type RunSummary } from "@/api/types";
 import { announce } from "@/lib/announcements";
+import { RetryDialog } from "./retry-dialog";
 import type { RunAction } from "./run-actions";
 import { StopDialog } from "./stop-dialog";
 import { useDeleteWithUndo } from "./use-delete-runs";
@@ -21,17 +22,23 @@ export function useRunActions(run: RunSummary, onDeleted: () => void = () => {})
   const navigate = useNavigate();
   const deleteWithUndo = useDeleteWithUndo(onDeleted);
   const asked = useRunWish();
-  const [isAsking, setIsAsking] = useState(false);
+  const [question, setQuestion] = useState<"stop" | "retry" | null>(null);
+  const close = () => setQuestion(null);
   const wish = (one: RunWish) =>
     asked.mutate({ runId: run.id, wish: one }, { onError: (error) => announce(problemSentence(error)) });
   return {
     act: (action) => {
       if (typeof action.wish === "object") wish(action.wish);
-      else if (action.wish === "stop") setIsAsking(true);
+      else if (action.wish === "stop" || action.wish === "retry") setQuestion(action.wish);
       else if (action.wish === "delete") deleteWithUndo([run.id]);
       else if (action.wish === "clone") void navigate({ to: "/new", search: { from: run.id } });
     },
     isPending: asked.isPending,
-    dialog: isAsking && !isOver(run.state) && <StopDialog run={run} onClose={() => setIsAsking(false)} />,
+    dialog:
+      question === "stop" && !isOver(run.state) ? (
+        <StopDialog run={run} onClose={close} />
+      ) : question === "retry" && isOver(run.state) ? (
+        <RetryDialog run={run} onClose={close} />
+      ) : null,
   };
 }

@@ -1,5 +1,6 @@
 /** One row per checkpoint: when and where it was written, whether it is still there, and what can be done with it. */
 
+import { newestKept } from "@/api/checkpoints";
 import { problemSentence } from "@/api/problem";
 import { useRunWish } from "@/api/run-actions";
 import type { Checkpoint, Run } from "@/api/types";
@@ -28,12 +29,17 @@ const COLUMNS = [
 ];
 
 export function CheckpointTable({ run, checkpoints }: { run: Run; checkpoints: readonly Checkpoint[] }) {
+  // An external run goes on where its own framework says, one that waits already where it was told to.
+  const resume =
+    run.kind === "managed" && run.state !== "succeeded" && run.state !== "queued"
+      ? newestKept(checkpoints)
+      : null;
   return (
     <ScrollRegion label="Checkpoints, table">
       <DataTable columns={COLUMNS} className={styles.table}>
         <tbody>
           {checkpoints.map((one) => (
-            <Row key={`${one.attempt} ${one.step}`} run={run} checkpoint={one} />
+            <Row key={`${one.attempt} ${one.step}`} run={run} checkpoint={one} isNext={one === resume} />
           ))}
         </tbody>
       </DataTable>
@@ -41,7 +47,14 @@ export function CheckpointTable({ run, checkpoints }: { run: Run; checkpoints: r
   );
 }
 
-function Row({ run, checkpoint }: { run: Run; checkpoint: Checkpoint }) {
+interface RowProps {
+  run: Run;
+  checkpoint: Checkpoint;
+  /** Whether the next attempt goes on from it, unless it is told another. */
+  isNext: boolean;
+}
+
+function Row({ run, checkpoint, isNext }: RowProps) {
   return (
     <tr data-removed={checkpoint.removed || undefined}>
       <RowHead data-number>{formatInteger(checkpoint.step)}</RowHead>
@@ -55,7 +68,10 @@ function Row({ run, checkpoint }: { run: Run; checkpoint: Checkpoint }) {
       </td>
       <NumberCell>{formatDuration(checkpoint.write_s)}</NumberCell>
       <NumberCell>{formatBytes(checkpoint.num_bytes)}</NumberCell>
-      <td>{standing(checkpoint)}</td>
+      <td>
+        {standing(checkpoint)}
+        {isNext && <b className={styles.resume}>a retry goes on here</b>}
+      </td>
       <td className={styles.directory}>
         <bdi>{checkpoint.directory}</bdi>
       </td>

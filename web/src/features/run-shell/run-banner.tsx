@@ -1,6 +1,5 @@
 /** What is wrong with the run, over its pages: why it failed, or since when nothing is heard of it. */
-import { useInfiniteQuery } from "@tanstack/react-query";
-import { checkpointsOptions } from "@/api/checkpoints";
+import { useResumeStep } from "@/api/checkpoints";
 import { problemSentence } from "@/api/problem";
 import { useRunWish } from "@/api/run-actions";
 import type { Run } from "@/api/types";
@@ -53,8 +52,7 @@ function FailedBanner({ run }: { run: Run }) {
 /** To the lines that say why, and on from the newest checkpoint. */
 function FailedActions({ run }: { run: Run }) {
   const wish = useRunWish();
-  const { data } = useInfiniteQuery(checkpointsOptions(run.id));
-  const newest = data?.pages[0]?.items.find(({ removed, superseded }) => !removed && !superseded);
+  const resumeStep = useResumeStep(run.id);
   const retry = (fromStep: number) =>
     wish.mutate(
       { runId: run.id, wish: { kind: "retry", fromStep } },
@@ -65,9 +63,9 @@ function FailedActions({ run }: { run: Run }) {
       <ButtonLink to="/runs/$runId/logs" params={{ runId: run.id }} search={{ level: "error" }}>
         Open log
       </ButtonLink>
-      {newest && run.kind === "managed" && (
-        <Button disabled={wish.isPending} onClick={() => retry(newest.step)}>
-          Retry from {formatInteger(newest.step)}
+      {resumeStep != null && run.kind === "managed" && (
+        <Button disabled={wish.isPending} onClick={() => retry(resumeStep)}>
+          Retry from {formatInteger(resumeStep)}
         </Button>
       )}
     </>

@@ -37,11 +37,21 @@ const EVEN = schedule([[[50, 40]], [[45, 45]]]);
 test("idle time above its bound names the rank, or the plan", () => {
   const slow = { ...EVEN, measured_s: [[0.09], [0.12]] };
   const finding = findingOf(slow, stepRow({ measured_idle_frac: 0.125 }));
-  expect(finding?.head).toBe("The ranks wait 12.5% of this step, 12.5 points above its bound.");
-  expect(finding?.detail).toContain("rank 1 took 1.14 × the time");
+  expect(finding?.head).toBe(
+    "No single sample is the cause: rank 1 took 1.14 × the time that was predicted for it.",
+  );
+  expect(finding?.detail).toMatch(
+    /^The ranks wait 12.5% of this step, 12.5 points above its bound; the plan waits/,
+  );
   const planned = findingOf(EVEN, stepRow({ measured_idle_frac: 0.2, predicted_idle_frac: 0.19 }));
   expect(planned?.detail).toContain("The plan itself waits 19.0%");
   expect(findingOf(EVEN, stepRow({ measured_idle_frac: 0.05 }))).toBeNull();
+});
+
+test("sentences subtract what is shown of the figures", () => {
+  const step = stepRow({ measured_idle_frac: 0.2504, predicted_idle_frac: 0.0496, idle_bound_frac: 0.0496 });
+  expect(findingOf(EVEN, step)?.detail).toContain("25.0% of this step, 20.0 points above");
+  expect(idleSentence(step, "dp 2")).toContain("20.0 points more than was planned");
 });
 
 test("many dummies, then much padding", () => {

@@ -98,17 +98,17 @@ function idleAboveBound(schedule: Schedule, step: StepFigures): Finding | null {
   const idle = idleFigures(step);
   const above = idle ? idle.measured - idle.bound : 0;
   if (!idle || above <= IDLE_POINTS) return null;
-  const head = `The ranks wait ${formatPercent(idle.measured)} of this step, ${points(above)} above its bound.`;
+  const wait = `The ranks wait ${formatPercent(idle.measured)} of this step, ${points(idle.measured, idle.bound)} above its bound`;
   if (idle.predicted - idle.bound > IDLE_POINTS) {
     return {
-      head,
+      head: `${wait}.`,
       detail: `The plan itself waits ${formatPercent(idle.predicted)}. A lower schedule.token_cap gives micro-batches that can be balanced.`,
     };
   }
   const slow = slowestAgainstPlan(schedule);
   return {
-    head,
-    detail: `The plan waits ${formatPercent(idle.predicted)}: rank ${slow.rank} took ${slow.times.toFixed(2)} × the time that was predicted for it.`,
+    head: `No single sample is the cause: rank ${slow.rank} took ${slow.times.toFixed(2)} × the time that was predicted for it.`,
+    detail: `${wait}; the plan waits ${formatPercent(idle.predicted)}.`,
   };
 }
 
@@ -140,9 +140,10 @@ function muchPadding(step: StepFigures): Finding | null {
   };
 }
 
-/** `8.1 points`. */
-function points(fraction: number): string {
-  return `${(fraction * 100).toFixed(1)} points`;
+/** `8.1 points` between two fractions: the difference of what is shown of them, so that figures and sentences agree. */
+function points(high: number, low: number): string {
+  const shown = (fraction: number) => Number((fraction * 100).toFixed(1));
+  return `${(shown(high) - shown(low)).toFixed(1)} points`;
 }
 
 /** Half a point is what rounding hides. */
@@ -154,12 +155,12 @@ export function idleSentence(step: StepFigures, layout: string): string {
   if (!idle) return "";
   const { measured, predicted, bound } = idle;
   if (measured - predicted > IDLE_POINTS) {
-    return `The ranks waited ${points(measured - predicted)} more than was planned: some took longer than their lengths say.`;
+    return `The ranks waited ${points(measured, predicted)} more than was planned: some took longer than their lengths say.`;
   }
   if (predicted - bound <= SAME) {
     return `The plan is at its bound: under ${layout} no other schedule of these samples ends sooner.`;
   }
-  return `The plan is ${points(predicted - bound)} above its bound: under ${layout} another schedule could end that much sooner at best.`;
+  return `The plan is ${points(predicted, bound)} above its bound: under ${layout} another schedule could end that much sooner at best.`;
 }
 
 /** Where the rollouts of the step's iteration went: `512 generated = 136 trained + 376 filtered (zero variance)`. */

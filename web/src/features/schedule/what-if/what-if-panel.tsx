@@ -11,6 +11,7 @@ import { formatInteger } from "@/lib/numbers";
 import { useShortcuts } from "@/lib/shortcuts";
 import { useDebounced } from "@/lib/use-debounced";
 import type { ColourScale } from "../cell-colours";
+import { measuredS } from "../grid-geometry";
 import type { ScheduleSearch, ScheduleSearchPatch } from "../schedule-search";
 import { changesOf, geometryOf, geometryText } from "./choices";
 import { Controls } from "./controls";
@@ -93,15 +94,21 @@ interface SidesProps {
 function Sides({ schedule, scale, ran, answer }: SidesProps) {
   const lanes = useMemo(() => lanesOfBoth(schedule, answer), [schedule, answer]);
   const time = (seconds: number | null | undefined) => (seconds ? formatDuration(seconds) : "");
+  const measured = useMemo(() => measuredS(schedule), [schedule]);
   return (
     <>
       <div className={styles.side}>
-        <SideHead title="As it ran" text={geometryText(ran)} time={time(answer?.ran_figures.predicted_s)} />
-        <MiniGrid lanes={lanes.ran} scale={scale} label={`As it ran: ${geometryText(ran)}`} />
+        <SideHead
+          title="As it ran, predicted"
+          text={geometryText(ran)}
+          time={time(answer?.ran_figures.predicted_s)}
+          note={measured === null ? "" : `measured ${formatDuration(measured)}`}
+        />
+        <MiniGrid lanes={lanes.ran} scale={scale} label={`As it ran, predicted: ${geometryText(ran)}`} />
       </div>
       <div className={styles.side}>
         <SideHead
-          title="What if"
+          title="What if, predicted"
           text={answer ? geometryText(answer.asked) : ""}
           time={time(answer?.asked_figures.predicted_s)}
         />
@@ -109,9 +116,9 @@ function Sides({ schedule, scale, ran, answer }: SidesProps) {
           <MiniGrid
             lanes={lanes.asked}
             scale={scale}
-            label={`What if: ${geometryText(answer.asked)}`}
+            label={`What if, predicted: ${geometryText(answer.asked)}`}
             {...(lanes.asked.end < lanes.ran.end && {
-              ghost: { at: lanes.ran.end, text: "ended here as it ran" },
+              ghost: { at: lanes.ran.end, text: "as it ran, predicted" },
             })}
           />
         ) : (
@@ -122,10 +129,18 @@ function Sides({ schedule, scale, ran, answer }: SidesProps) {
   );
 }
 
-function SideHead({ title, text, time }: { title: string; text: string; time: string }) {
+interface SideHeadProps {
+  title: string;
+  text: string;
+  time: string;
+  note?: string;
+}
+
+function SideHead({ title, text, time, note = "" }: SideHeadProps) {
   return (
     <h3 className={styles.sideHead}>
       {title} <span>{text}</span> <b>{time}</b>
+      {note && <span className={styles.measured}>{note}</span>}
     </h3>
   );
 }

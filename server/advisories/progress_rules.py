@@ -30,6 +30,41 @@ def find_non_finite(facts: RunFacts) -> Iterator[Advisory]:
         )
 
 
+_EXPLOSION_FACTOR = 100.0
+"""Noise moves a norm or a loss by factors of a few."""
+_LEAST_USUAL = {"train/loss": 0.1, "train/grad_norm": 1.0}
+"""A policy's loss is near 0 when all is well: a hundred times nothing is no explosion."""
+
+
+def find_explosion(facts: RunFacts) -> Iterator[Advisory]:
+    """The first step whose loss or gradient norm is far beyond what it usually is."""
+    for name, noun in (("train/grad_norm", "gradient norm"), ("train/loss", "loss")):
+        sizes = [(step, abs(value)) for step, value in facts.measured(name)]
+        if len(sizes) < 2:
+            continue
+        usual = sorted(map(value_of, sizes))[(len(sizes) - 1) // 4]
+        bound = _EXPLOSION_FACTOR * max(usual, _LEAST_USUAL[name])
+        beyond = [(step, size) for step, size in sizes if size > bound]
+        if not beyond:
+            continue
+        worst, size = max(beyond, key=value_of)
+        yield Advisory(
+            kind=AdvisoryKind.EXPLOSION,
+            severity=Severity.CRITICAL,
+            title=f"The {noun} exploded",
+            evidence=f"It is {_figure(size)} at step {worst.step}, and beyond {_figure(bound)} since step "
+            f"{beyond[0][0].step}; usual steps have {_figure(usual)}.",
+            advice="Go back to a checkpoint before that step, with a lower optimizer.lr or optimizer.clip_grad.",
+            value=size,
+            threshold=bound,
+            target=AdvisoryTarget(step=beyond[0][0].step),
+        )
+
+
+def _figure(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
+
+
 _STALL_STEPS = 10
 """A run that has been silent for so many usual steps is not only slow."""
 _SHORTEST_STALL_S = 120.0

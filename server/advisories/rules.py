@@ -13,6 +13,7 @@ from server.advisories.schemas import Advisory, Severity
 
 RULES: tuple[Callable[[RunFacts], Iterator[Advisory]], ...] = (
     progress_rules.find_non_finite,
+    progress_rules.find_explosion,
     progress_rules.find_stall,
     rollout_rules.find_identical_rewards,
     rollout_rules.find_groups_without_signal,

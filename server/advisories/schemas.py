@@ -12,6 +12,8 @@ class AdvisoryKind(StrEnum):
 
     NON_FINITE = "non_finite"
     """Steps were skipped because loss or gradient was NaN or infinite."""
+    EXPLOSION = "explosion"
+    """Loss or gradient norm grew to many times what it was."""
     STALL = "stall"
     """No step has ended for long although the run goes on."""
     IDENTICAL_REWARDS = "identical_rewards"

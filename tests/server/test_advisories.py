@@ -24,7 +24,7 @@ def row(step: int, **changes: Any) -> StepRow:
     """A step of which nothing is odd."""
     message = step_message(step, measured_idle_frac=0.1, idle_bound_frac=0.1, predicted_idle_frac=0.1)
     fields = message.model_dump(exclude={"schedule", "timeline"})
-    place = {"attempt": 1, "superseded": False, "samples_total": 0, "tokens_total": 0}
+    place = {"attempt": 1, "superseded": False, "samples_total": 0, "tokens_total": 0, "has_schedule": True}
     return StepRow.model_validate(fields | place | changes)
 
 
@@ -51,6 +51,9 @@ def metrics(name: str, value: float) -> dict[str, Any]:
 REWARDS = IterationRewards(iteration=3, num_scored=16, low=0.0, high=0.0, rollout_id="r")
 ODD: dict[str, RunFacts] = {
     "non_finite": facts([row(0), row(1, status="skipped:non_finite")]),
+    "explosion": facts(
+        [*(row(i, **metrics("train/loss", -0.02)) for i in range(3)), row(3, **metrics("train/loss", 8e5))]
+    ),
     "stall": facts([row(i) for i in range(5)], now=START + timedelta(hours=1)),
     "slow_step": facts([*(row(i) for i in range(5)), row(5, ended_at=START + timedelta(seconds=65))]),
     "no_signal": facts([row(0, **metrics("reward/zero_variance_frac", 0.9)), row(1)]),
@@ -103,6 +106,13 @@ def _fields(annotation: Any) -> set[str]:
 def test_an_ordinary_run_has_no_advisory() -> None:
     assert advisories_of(facts([row(i) for i in range(20)])) == ()
     assert advisories_of(facts([])) == ()
+
+
+def test_an_explosion_is_told_where_it_began() -> None:
+    norms = [1.5, 1.2, 0.9, 300.0, 4675.0, 2.0]
+    [found] = advisories_of(facts([row(i, **metrics("train/grad_norm", norm)) for i, norm in enumerate(norms)]))
+    assert (found.title, found.target.step, found.value) == ("The gradient norm exploded", 3, 4675.0)
+    assert found.evidence == "It is 4,675 at step 4, and beyond 120 since step 3; usual steps have 1.2."
 
 
 def test_many_updates_of_one_iteration_make_its_last_steps_stale() -> None:

@@ -1115,7 +1115,7 @@ export interface components {
          * @description What is odd.
          * @enum {string}
          */
-        AdvisoryKind: "non_finite" | "stall" | "identical_rewards" | "no_signal" | "unscorable" | "truncation" | "log_prob_drift" | "staleness" | "backlog" | "idle" | "over_cap" | "dummies" | "padding" | "slow_step";
+        AdvisoryKind: "non_finite" | "explosion" | "stall" | "identical_rewards" | "no_signal" | "unscorable" | "truncation" | "log_prob_drift" | "staleness" | "backlog" | "idle" | "over_cap" | "dummies" | "padding" | "slow_step";
         /**
          * AdvisoryReport
          * @description Everything that is odd about the newest steps of a run, the gravest first.

@@ -5,8 +5,8 @@ import styles from "./banner.module.css";
 import { Icon, type IconName } from "./icon";
 
 export interface BannerProps {
-  /** `warning`: it may mend itself; `error`: it will not. */
-  kind: "warning" | "error";
+  /** `info`: all is as it shall be; `warning`: it may mend itself; `error`: it will not. */
+  kind: "info" | "warning" | "error";
   icon?: IconName;
   /** One sentence. */
   children: ReactNode;

@@ -1,4 +1,7 @@
 /** What is wrong with the run, over its pages: why it failed, or since when nothing is heard of it. */
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { advisoriesOptions } from "@/api/advisories";
 import { useResumeStep } from "@/api/checkpoints";
 import { problemSentence } from "@/api/problem";
 import { useRunWish } from "@/api/run-actions";
@@ -18,6 +21,7 @@ import styles from "./run-banner.module.css";
 export function RunBanner({ run }: { run: Run }) {
   if (run.state === "failed") return <FailedBanner run={run} />;
   if (run.state === "lost") return <LostBanner run={run} />;
+  if (run.state === "queued") return <QueuedBanner run={run} />;
   return null;
 }
 
@@ -31,12 +35,15 @@ function FailedBanner({ run }: { run: Run }) {
       kind="error"
       actions={<FailedActions run={run} />}
       detail={
-        traceback && (
-          <details className={styles.traceback}>
-            <summary>First traceback</summary>
-            <ForeignText text={traceback} />
-          </details>
-        )
+        <>
+          <WorstAdvisory runId={run.id} />
+          {traceback && (
+            <details className={styles.traceback}>
+              <summary>First traceback</summary>
+              <ForeignText text={traceback} />
+            </details>
+          )}
+        </>
       }
     >
       Run failed {where}
@@ -46,6 +53,22 @@ function FailedBanner({ run }: { run: Run }) {
         </>
       )}
     </Banner>
+  );
+}
+
+/** What was odd before it failed: the cause is often there, and not in the words of the failure. */
+function WorstAdvisory({ runId }: { runId: string }) {
+  const { data } = useQuery(advisoriesOptions(runId));
+  const worst = data?.items.find(({ severity }) => severity !== "info");
+  if (!worst) return null;
+  const { step } = worst.target;
+  return (
+    <span className={styles.advisory} dir="auto">
+      {worst.title}. {worst.evidence}{" "}
+      <Link to="/runs/$runId/timeline" params={{ runId }} search={step == null ? {} : { step }}>
+        {step == null ? "All advisories" : `Advisories, at step ${formatInteger(step)}`}
+      </Link>
+    </span>
   );
 }
 
@@ -69,6 +92,16 @@ function FailedActions({ run }: { run: Run }) {
         </Button>
       )}
     </>
+  );
+}
+
+/** What it waits for, in full: the list has little room for it. */
+function QueuedBanner({ run }: { run: Run }) {
+  return (
+    <Banner kind="info" icon="clock">
+      {run.attempt === 0 ? "Queued" : `Attempt ${formatInteger(run.attempt + 1)} is queued`}:{" "}
+      <bdi>{run.reason ?? "it waits for its turn"}</bdi>
+    </Banner>
   );
 }
 

@@ -25,7 +25,7 @@ def step_rows(*sizes: int) -> list[StepRow]:
         )
         told = message.model_dump(exclude={"schedule", "timeline"})
         told |= {"started_at": START + timedelta(seconds=2 * step), "ended_at": START + timedelta(seconds=2 * step + 2)}
-        place = {"attempt": 1, "superseded": False, "samples_total": 0, "tokens_total": 0}
+        place = {"attempt": 1, "superseded": False, "samples_total": 0, "tokens_total": 0, "has_schedule": True}
         rows.append(StepRow.model_validate(told | place))
     return rows
 

@@ -17,9 +17,8 @@ from typing import Any
 
 import ray
 
-from orchestrator.advantages import estimate_of
-from orchestrator.checkpoint_store import CheckpointStore
-from orchestrator.checkpoints import Checkpoints
+from orchestrator.checkpointing.checkpoint_store import CheckpointStore
+from orchestrator.checkpointing.checkpoints import Checkpoints
 from orchestrator.contracts.algorithm_spec import AdvantageEstimator
 from orchestrator.contracts.batch_spec import AllBatchSpec
 from orchestrator.contracts.checkpoint_messages import CheckpointMessage
@@ -28,14 +27,15 @@ from orchestrator.contracts.recording_spec import RecordingSpec
 from orchestrator.contracts.rollout import Prompt, SourcePosition
 from orchestrator.contracts.rollout_messages import IterationMessage
 from orchestrator.contracts.rollout_spec import FilterSpec, RolloutSpec, ZeroVariancePolicy
-from orchestrator.cost_model import CostModel
+from orchestrator.costs.cost_model import CostModel
 from orchestrator.engines.transformers_engine import TransformersEngine
 from orchestrator.geometry import StepGeometry
-from orchestrator.iteration_record import IterationRecorder
 from orchestrator.loop import IterationPlan, TrainingLoop
-from orchestrator.rollout_round import Roller
+from orchestrator.rollouts.advantages import estimate_of
+from orchestrator.rollouts.iteration_record import IterationRecorder
+from orchestrator.rollouts.rollout_round import Roller
+from orchestrator.rollouts.tokenizer import TextTokenizer
 from orchestrator.step_runner import PhaseGoal, StepRunner
-from orchestrator.tokenizer import TextTokenizer
 from trainer.architecture import load_hf_config
 from trainer.contracts.certificate import LossAggregation
 from trainer.contracts.loss_spec import ClippedLossSpec

@@ -16,26 +16,26 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from orchestrator.adaptive_size import AdaptiveSize
-from orchestrator.advantages import Estimate
-from orchestrator.batch_policy import cut_into_steps
-from orchestrator.batch_size import BatchPosition
-from orchestrator.checkpoints import Checkpoints, Resumption
+from orchestrator.batching.adaptive_size import AdaptiveSize
+from orchestrator.batching.batch_policy import cut_into_steps
+from orchestrator.batching.batch_size import BatchPosition
+from orchestrator.batching.size_plan import steps_left
+from orchestrator.checkpointing.checkpoints import Checkpoints, Resumption
+from orchestrator.checkpointing.training_state import TrainingState
 from orchestrator.contracts.algorithm_spec import RewardKlSpec
 from orchestrator.contracts.batch_spec import AdaptiveBatchSpec, BatchSpec
 from orchestrator.contracts.messages import EventMessage
 from orchestrator.contracts.rollout import PromptSource, Reporter
 from orchestrator.contracts.rollout_spec import FilterSpec, ZeroVariancePolicy
-from orchestrator.group_filter import EmptyDecision, decide_when_empty
-from orchestrator.iteration_events import carried_event, skipped_event
-from orchestrator.iteration_record import CutIteration, IterationRecorder
-from orchestrator.rollout_counts import NO_ROLLOUTS, count_rollouts
-from orchestrator.rollout_round import RolledOut, Roller
-from orchestrator.size_plan import steps_left
+from orchestrator.reporting.stopwatch import Stopwatch
+from orchestrator.rollouts.advantages import Estimate
+from orchestrator.rollouts.group_filter import EmptyDecision, decide_when_empty
+from orchestrator.rollouts.iteration_events import carried_event, skipped_event
+from orchestrator.rollouts.iteration_record import CutIteration, IterationRecorder
+from orchestrator.rollouts.rollout_counts import NO_ROLLOUTS, count_rollouts
+from orchestrator.rollouts.rollout_round import RolledOut, Roller
 from orchestrator.step_runner import PhaseGoal, StepRunner, StopRequestedError
-from orchestrator.stopwatch import Stopwatch
 from orchestrator.train_items import TrainItem, num_rollouts, rollout_items, with_advantages
-from orchestrator.training_state import TrainingState
 from orchestrator.warm_start import WarmStart
 from trainer.contracts.metric import Metric
 from trainer.contracts.span import Activity

@@ -22,36 +22,36 @@ from typing import Any
 
 import ray
 
-from orchestrator.advantages import Estimate, estimate_of
-from orchestrator.calibration import CostCalibration
-from orchestrator.checkpoint_store import CheckpointStore
-from orchestrator.checkpoints import Checkpoints
+from orchestrator.checkpointing.checkpoint_store import CheckpointStore
+from orchestrator.checkpointing.checkpoints import Checkpoints
 from orchestrator.contracts.algorithm_spec import AlgorithmSpec, RewardKlSpec
 from orchestrator.contracts.messages import AttemptLaunch, Phase, StateReport
 from orchestrator.contracts.rollout import PromptSource, Reporter, Reward, RolloutEngine
 from orchestrator.contracts.run_spec import RunSpec
 from orchestrator.contracts.schedule_spec import CostSource
-from orchestrator.cost_model import CostModel
+from orchestrator.costs.calibration import CostCalibration
+from orchestrator.costs.cost_model import CostModel
 from orchestrator.data.prompt_source import TaskPromptSource
 from orchestrator.data.task_stream import TaskStream
 from orchestrator.engines.transformers_engine import EngineError, TransformersEngine
 from orchestrator.geometry import geometry_of
-from orchestrator.iteration_record import IterationRecorder
-from orchestrator.journal import Journal
 from orchestrator.loop import IterationPlan, Outcome, TrainingLoop
 from orchestrator.mirrors.mirror import MirroredRun
 from orchestrator.mirrors.mirrors import start_mirrors
-from orchestrator.reporter import JournalReporter
-from orchestrator.reward import make_reward
-from orchestrator.rollout_round import Roller
+from orchestrator.reporting.journal import Journal
+from orchestrator.reporting.reporter import JournalReporter
+from orchestrator.reporting.stall import PhaseTimes
+from orchestrator.reporting.system_sampler import SystemSampler
+from orchestrator.reporting.timekeeper import DRIVER, Timekeeper
+from orchestrator.reporting.watchdog import Watchdog
+from orchestrator.rollouts.advantages import Estimate, estimate_of
+from orchestrator.rollouts.iteration_record import IterationRecorder
+from orchestrator.rollouts.reward import make_reward
+from orchestrator.rollouts.rollout_round import Roller
+from orchestrator.rollouts.tokenizer import TextTokenizer
 from orchestrator.seeds import derive_seed
-from orchestrator.stall import PhaseTimes
 from orchestrator.step_runner import PhaseGoal, StepRunner
-from orchestrator.system_sampler import SystemSampler
-from orchestrator.timekeeper import DRIVER, Timekeeper
-from orchestrator.tokenizer import TextTokenizer
 from orchestrator.warm_start import HeldOutEval, WarmStart
-from orchestrator.watchdog import Watchdog
 from trainer.architecture import load_hf_config
 from trainer.contracts.model_spec import ModelSpec, ScratchModelSpec
 from trainer.contracts.policy_trainer import TrainerError

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from orchestrator.contracts.schedule_spec import Barrier
-from orchestrator.cost_model import CostModel
+from orchestrator.costs.cost_model import CostModel
 from orchestrator.geometry import StepGeometry
 from orchestrator.placing.makespan import step_makespan, step_makespan_bound
 from trainer.contracts.schedule import StepSchedule

@@ -19,7 +19,7 @@ from orchestrator.contracts.messages import (
 from orchestrator.contracts.rollout_spec import ZeroVariancePolicy
 from orchestrator.contracts.timeline_message import TimelineColumns
 from orchestrator.geometry import StepGeometry
-from orchestrator.rollout_counts import NO_ROLLOUTS, RolloutCounts
+from orchestrator.rollouts.rollout_counts import NO_ROLLOUTS, RolloutCounts
 from orchestrator.step_figures import StepFigures, measured_makespan_s
 from orchestrator.train_items import TrainItem, num_rollouts
 from trainer.contracts.metric import Metric, mean

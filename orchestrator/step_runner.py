@@ -16,20 +16,20 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from orchestrator.calibration import CostCalibration
 from orchestrator.contracts.checkpoint_spec import LimitsSpec
 from orchestrator.contracts.messages import BatchDecision, Phase
 from orchestrator.contracts.rollout import Reporter, RolloutEngine
 from orchestrator.contracts.rollout_spec import ZeroVariancePolicy
-from orchestrator.cost_model import CostModel
+from orchestrator.costs.calibration import CostCalibration
+from orchestrator.costs.cost_model import CostModel
 from orchestrator.geometry import StepGeometry
-from orchestrator.rollout_counts import NO_ROLLOUTS, RolloutCounts
+from orchestrator.reporting.timekeeper import Timekeeper
+from orchestrator.rollouts.rollout_counts import NO_ROLLOUTS, RolloutCounts
 from orchestrator.sample_shape import SampleShape
 from orchestrator.schedule import build_dp_schedule
 from orchestrator.skipped_steps import SkippedSteps
 from orchestrator.step_figures import step_figures
 from orchestrator.step_message import TrainedStep, step_message
-from orchestrator.timekeeper import Timekeeper
 from orchestrator.train_items import TrainItem, scoring_samples, train_samples, with_log_probs
 from trainer.contracts.certificate import LossAggregation
 from trainer.contracts.metric import Metric, mean

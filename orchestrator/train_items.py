@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from orchestrator.advantages import Estimate, iteration_advantages
 from orchestrator.contracts.algorithm_spec import RewardKlSpec
 from orchestrator.contracts.rollout import Group, Prompt, Rollout
-from orchestrator.kl_penalty import kl_of_rollout
 from orchestrator.loss_weights import loss_scales
+from orchestrator.rollouts.advantages import Estimate, iteration_advantages
+from orchestrator.rollouts.kl_penalty import kl_of_rollout
 from orchestrator.sample_shape import SampleShape
 from trainer.contracts.certificate import Certificate
 from trainer.contracts.metric import Metric, mean

@@ -9,15 +9,15 @@ import logging
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
-from orchestrator.checkpoints import Checkpoints, Resumption
+from orchestrator.checkpointing.checkpoints import Checkpoints, Resumption
+from orchestrator.checkpointing.training_state import TrainingState
 from orchestrator.contracts.messages import EventMessage
 from orchestrator.contracts.rollout import PromptSource, Reporter, Reward, RolloutEngine, Sampling
 from orchestrator.contracts.warm_start_spec import SftWarmStartSpec
-from orchestrator.rollout_round import Decode
+from orchestrator.reporting.timekeeper import Timekeeper
+from orchestrator.rollouts.rollout_round import Decode
 from orchestrator.step_runner import PhaseGoal, StepRunner
-from orchestrator.timekeeper import Timekeeper
 from orchestrator.train_items import supervised_item
-from orchestrator.training_state import TrainingState
 from trainer.contracts.metric import Metric, mean
 from trainer.contracts.span import Activity
 

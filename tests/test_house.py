@@ -14,7 +14,7 @@ from orchestrator.contracts.run_spec import RunSpec
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = {"server", "orchestrator", "trainer"}
-OPEN_TO_OTHERS = re.compile(r"\w+\.contracts\b|orchestrator\.(preflight|planning|journal|sender)\b")
+OPEN_TO_OTHERS = re.compile(r"\w+\.contracts\b|orchestrator\.(preflight|planning|reporting\.(journal|sender))\b")
 """What one package may import of another: plain data, the two places where the server asks for a judgement, and what
 carries records to a server, for those who record from elsewhere (`server/client/`)."""
 WIRING = {"orchestrator/main.py"}

@@ -119,7 +119,7 @@ class AlgorithmSpec(TextModel):
     """Advantages and the policy loss."""
 
     advantage: NameOrFunction[AdvantageEstimator] = AdvantageEstimator.GRPO
-    """How rewards become advantages: a name, or `python: module:function` (see `orchestrator/advantages.py`)."""
+    """How rewards become advantages: a name, or `python: module:function` (`orchestrator/rollouts/advantages.py`)."""
     loss: NameOrFunction[PolicyLoss] = PolicyLoss.CLIPPED
     """The policy loss: a name, or `python: module:function` (see `trainer/losses/policy.py`)."""
     clip_low: NonNegativeFraction | None = None

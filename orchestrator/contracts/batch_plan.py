@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from orchestrator.batch_size import BatchPosition, next_size
+from orchestrator.batching.batch_size import BatchPosition, next_size
 from orchestrator.contracts.batch_spec import (
     AdaptiveBatchSpec,
     AdaptiveMode,

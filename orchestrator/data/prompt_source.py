@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from orchestrator.contracts.rollout import Prompt, SourcePosition
 from orchestrator.data.task_stream import Question, TaskStream
-from orchestrator.tokenizer import TextTokenizer
+from orchestrator.rollouts.tokenizer import TextTokenizer
 
 _HELD_OUT_ONE_IN = 16
 _MAX_DRAWS = 10_000

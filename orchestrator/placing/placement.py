@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from orchestrator.contracts.schedule_spec import Balance, Barrier
-from orchestrator.cost_model import CostModel
+from orchestrator.costs.cost_model import CostModel
 from orchestrator.geometry import StepGeometry
 from orchestrator.placing.alignment import aligned_count
 from orchestrator.placing.candidates import PackedStep, candidates, leveled, packed_samples, split

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from orchestrator.cost_model import CostModel
+from orchestrator.costs.cost_model import CostModel
 from trainer.contracts.model_spec import HuggingFaceModelSpec, ModelSpec, ScratchModelSpec
 
 BY_TOKENS = CostModel(linear=1.0, quadratic=0.0)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from orchestrator.contracts.plan import PlannedGeometry
-from orchestrator.cost_model import CostModel
+from orchestrator.costs.cost_model import CostModel
 from orchestrator.geometry import StepGeometry
 from orchestrator.planning.sample_lengths import SampleLengths
 from orchestrator.sample_shape import SampleShape

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from orchestrator.contracts.messages import ScheduleMessage
-from orchestrator.cost_model import CostModel
+from orchestrator.costs.cost_model import CostModel
 from orchestrator.planning.model_shape import BY_TOKENS
 
 _DIGITS = 12

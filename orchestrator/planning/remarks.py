@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from orchestrator.batch_size import BatchPosition, next_size
+from orchestrator.batching.batch_size import BatchPosition, next_size
 from orchestrator.contracts.batch_spec import (
     AdaptiveBatchSpec,
     AllBatchSpec,

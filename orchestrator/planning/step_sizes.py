@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import overload
 
+from orchestrator.batching.size_plan import MAX_COUNTED_STEPS, PlannedIteration, planned_sizes
 from orchestrator.contracts.batch_spec import BatchSpec
-from orchestrator.size_plan import MAX_COUNTED_STEPS, PlannedIteration, planned_sizes
 
 _MAX_RECENT_ITERATIONS = 1000
 """What follows the steps that are counted one by one goes on like so many iterations before."""

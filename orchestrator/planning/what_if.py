@@ -10,7 +10,7 @@ from itertools import chain
 from orchestrator.contracts.messages import ScheduleMessage
 from orchestrator.contracts.schedule_spec import Barrier, Packer
 from orchestrator.contracts.what_if import Geometry, WhatIf, WhatIfChange, WhatIfFigures, WhatIfRequest
-from orchestrator.cost_model import CostModel
+from orchestrator.costs.cost_model import CostModel
 from orchestrator.geometry import geometry_of
 from orchestrator.planning.effort import MAX_PIPELINE_PASSES, pipeline_passes
 from orchestrator.planning.planned_geometry import MAX_RANKS

@@ -6,8 +6,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from orchestrator.batch_policy import StepCut, cut_into_steps
-from orchestrator.batch_size import BatchPosition
+from orchestrator.batching.batch_policy import StepCut, cut_into_steps
+from orchestrator.batching.batch_size import BatchPosition
 from orchestrator.contracts.batch_spec import (
     AdaptiveBatchSpec,
     AllBatchSpec,

@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 from orchestrator.contracts.batch_spec import BatchSpec, Remainder
 from orchestrator.contracts.rollout import Completion, Group, Prompt, Rollout
 from orchestrator.contracts.schedule_spec import Balance, Barrier, Packer
-from orchestrator.cost_model import CostModel
+from orchestrator.costs.cost_model import CostModel
 from orchestrator.geometry import StepGeometry
 from orchestrator.sample_shape import SampleShape
 from orchestrator.schedule import build_dp_schedule

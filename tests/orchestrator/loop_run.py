@@ -7,18 +7,18 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from orchestrator.advantages import dr_grpo
-from orchestrator.checkpoint_store import CheckpointStore
-from orchestrator.checkpoints import Checkpoints
+from orchestrator.checkpointing.checkpoint_store import CheckpointStore
+from orchestrator.checkpointing.checkpoints import Checkpoints
 from orchestrator.contracts.algorithm_spec import AlgorithmSpec, RewardKlSpec
 from orchestrator.contracts.batch_spec import AllBatchSpec, BatchSpec
 from orchestrator.contracts.messages import EventMessage, Phase, StepMessage
 from orchestrator.contracts.recording_spec import RecordingSpec
 from orchestrator.contracts.rollout_spec import FilterSpec, RolloutSpec, ZeroVariancePolicy
 from orchestrator.contracts.warm_start_spec import SftWarmStartSpec
-from orchestrator.iteration_record import IterationRecorder
 from orchestrator.loop import IterationPlan, Outcome, TrainingLoop
-from orchestrator.rollout_round import Roller
+from orchestrator.rollouts.advantages import dr_grpo
+from orchestrator.rollouts.iteration_record import IterationRecorder
+from orchestrator.rollouts.rollout_round import Roller
 from orchestrator.step_runner import PhaseGoal, StepRunner
 from orchestrator.warm_start import HeldOutEval, WarmStart
 from tests.orchestrator.factories import COST_MODEL, step_geometry

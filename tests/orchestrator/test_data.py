@@ -6,7 +6,7 @@ from orchestrator.contracts.data_spec import ReasoningGymTask
 from orchestrator.data.prompt_source import TaskPromptSource
 from orchestrator.data.task_stream import TaskStream
 from orchestrator.data.tasks import TaskError, make_task, task_labels
-from orchestrator.tokenizer import TextTokenizer
+from orchestrator.rollouts.tokenizer import TextTokenizer
 
 SPELL = ReasoningGymTask(name="spell_backward", config={"min_word_len": 3, "max_word_len": 5})
 SUM = ReasoningGymTask(name="chain_sum", weight=3.0, config={"max_terms": 2, "max_digits": 1})

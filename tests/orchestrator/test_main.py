@@ -17,12 +17,12 @@ import numpy as np
 import psutil
 import pytest
 
+from orchestrator.batching.size_plan import planned_sizes
 from orchestrator.contracts.messages import AttemptLaunch, StepMessage
 from orchestrator.contracts.rollout_messages import IterationMessage
 from orchestrator.contracts.run_spec import RunSpec
 from orchestrator.main import LAUNCH_VARIABLE, build_loop, failure_reason
-from orchestrator.size_plan import planned_sizes
-from orchestrator.system_sampler import SystemSampler
+from orchestrator.reporting.system_sampler import SystemSampler
 from tests.orchestrator.fakes import FakeReporter
 from tests.orchestrator.ingest_server import IngestServer, until, wish
 from tests.orchestrator.run_factories import run_spec

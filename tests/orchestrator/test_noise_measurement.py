@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from orchestrator.noise_scale import SmoothedNoise, estimate_noise
+from orchestrator.batching.noise_scale import SmoothedNoise, estimate_noise
 from tests.trainer import factories
 from trainer.contracts.certificate import Certificate, LossAggregation
 from trainer.contracts.loss_spec import SftLossSpec

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from orchestrator.checkpoint_store import CheckpointStore
+from orchestrator.checkpointing.checkpoint_store import CheckpointStore
+from orchestrator.checkpointing.training_state import TrainingState
 from orchestrator.contracts.batch_spec import BatchSpec, FixedBatchSpec, Remainder
 from orchestrator.contracts.messages import Phase, StepMessage
 from orchestrator.contracts.rollout_messages import IterationMessage
-from orchestrator.training_state import TrainingState
 from tests.orchestrator.batch_factories import adaptive, ramp
 from tests.orchestrator.loop_run import (
     Answers,

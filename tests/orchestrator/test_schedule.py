@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.contracts.schedule_spec import Balance, Barrier, Packer
-from orchestrator.cost_model import CostModel
+from orchestrator.costs.cost_model import CostModel
 from orchestrator.geometry import StepGeometry
 from orchestrator.placing.packing import first_fit, first_fit_decreasing
 from orchestrator.sample_shape import SampleShape

@@ -10,10 +10,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.batch_policy import StepCut, cut_into_steps
-from orchestrator.batch_size import BatchPosition
+from orchestrator.batching.batch_policy import StepCut, cut_into_steps
+from orchestrator.batching.batch_size import BatchPosition
 from orchestrator.contracts.batch_spec import AdaptiveBatchSpec, BatchSpec, Remainder
-from orchestrator.cost_model import CostModel
+from orchestrator.costs.cost_model import CostModel
 from orchestrator.geometry import StepGeometry
 from orchestrator.loss_weights import certify
 from orchestrator.placing.makespan import step_makespan_bound

@@ -11,7 +11,7 @@ from orchestrator.contracts.messages import BatchDecision, StepMessage
 from orchestrator.contracts.rollout_spec import ZeroVariancePolicy
 from orchestrator.contracts.schedule_spec import Barrier, Packer
 from orchestrator.geometry import StepGeometry
-from orchestrator.rollout_counts import RolloutCounts
+from orchestrator.rollouts.rollout_counts import RolloutCounts
 from orchestrator.step_message import metric_message, step_message
 from tests.orchestrator.run_factories import AT, small_step, trained_step
 from trainer.contracts.metric import Metric, Reduction, last, mean

@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from orchestrator.calibration import CostCalibration
 from orchestrator.contracts.messages import Phase
-from orchestrator.cost_model import CostModel
+from orchestrator.costs.calibration import CostCalibration
+from orchestrator.costs.cost_model import CostModel
 from orchestrator.step_message import TrainedStep
 from orchestrator.step_runner import PhaseGoal, StepRunner
 from orchestrator.train_items import TrainItem

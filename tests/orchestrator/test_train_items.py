@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from orchestrator.advantages import dr_grpo, reinforce_pp
 from orchestrator.contracts.algorithm_spec import RewardKlSpec
 from orchestrator.contracts.rollout import Completion, Group, Rollout
 from orchestrator.loss_weights import certify
+from orchestrator.rollouts.advantages import dr_grpo, reinforce_pp
 from orchestrator.train_items import (
     TrainItem,
     num_rollouts,

@@ -14,7 +14,7 @@ from orchestrator.contracts.messages import (
     StepMessage,
 )
 from orchestrator.contracts.schedule_spec import Balance
-from orchestrator.cost_model import CostModel
+from orchestrator.costs.cost_model import CostModel
 from orchestrator.geometry import StepGeometry
 from orchestrator.sample_shape import SampleShape
 from orchestrator.schedule import build_dp_schedule

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 import torch
 
-from orchestrator.journal import Journal
+from orchestrator.reporting.journal import Journal
 from server.client.recording.attempt import RecordedAttempt
 from server.client.recording.recorder import Recorder
 from tests.orchestrator.ingest_server import Answer, IngestServer, Request, problem, until, wish

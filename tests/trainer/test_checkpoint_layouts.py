@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from orchestrator.checkpoint_store import CheckpointStore
+from orchestrator.checkpointing.checkpoint_store import CheckpointStore
 from tests.orchestrator.run_factories import checkpoint
 from tests.trainer import factories
 from tests.trainer.rank_pool import RankPool

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from orchestrator.cost_model import CostModel
+from orchestrator.costs.cost_model import CostModel
 from orchestrator.geometry import StepGeometry
 from orchestrator.loss_weights import certify, loss_scales
 from orchestrator.sample_shape import SampleShape

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from orchestrator.advantages import estimate_of
 from orchestrator.contracts.algorithm_spec import AdvantageEstimator
 from orchestrator.contracts.rollout_spec import ZeroVariancePolicy
-from orchestrator.cost_model import CostModel
+from orchestrator.costs.cost_model import CostModel
 from orchestrator.geometry import StepGeometry
-from orchestrator.group_filter import filter_groups
+from orchestrator.rollouts.advantages import estimate_of
+from orchestrator.rollouts.group_filter import filter_groups
 from orchestrator.schedule import build_dp_schedule
 from orchestrator.train_items import rollout_items, train_samples, with_advantages
 from tests.orchestrator.factories import group

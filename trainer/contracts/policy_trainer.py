@@ -39,7 +39,7 @@ class GradientNoise:
     """How much the data-parallel ranks disagree about one step's gradient. Squared Euclidean norms, before clipping.
 
     The share of rank r is c_r = Σ_{i on r} w_i Σ_t mask·∇loss_t, with w_i the sample's weight per loss token, so that
-    Σ_r c_r = G, the step's gradient. `orchestrator/noise_scale.py` makes the noise scale of it.
+    Σ_r c_r = G, the step's gradient. `orchestrator/batching/noise_scale.py` makes the noise scale of it.
     """
 
     rank_sq_norms: tuple[float, ...]

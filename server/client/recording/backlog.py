@@ -17,7 +17,7 @@ from typing import Any
 import orjson
 
 from orchestrator.contracts.messages import EventMessage
-from orchestrator.journal import Journal, JournalRecord, RecordKind
+from orchestrator.reporting.journal import Journal, JournalRecord, RecordKind
 from server.client.recording.logged_step import LoggedStep
 from trainer.contracts.text_model import TextModel
 

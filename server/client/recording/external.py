@@ -14,7 +14,7 @@ from uuid import uuid4
 
 import orjson
 
-from orchestrator.journal import Journal
+from orchestrator.reporting.journal import Journal
 from server.client.connection import Connection
 from server.client.recording.attempt import RecordedAttempt
 from server.client.recording.recorder import MAX_QUEUED_STEPS, Recorder

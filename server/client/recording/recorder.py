@@ -24,8 +24,8 @@ from typing import Any, Literal, Self, SupportsFloat, Unpack
 import httpx
 
 from orchestrator.contracts.messages import Heartbeat, MetricMessage, ScheduleMessage, StateReport
-from orchestrator.journal import Journal, RecordKind
-from orchestrator.sender import Sender
+from orchestrator.reporting.journal import Journal, RecordKind
+from orchestrator.reporting.sender import Sender
 from server.client.recording.attempt import RecordedAttempt
 from server.client.recording.backlog import Backlog, MemoryJournal
 from server.client.recording.logged_step import LoggedStep, MetricValue, StepFields, copied_metrics

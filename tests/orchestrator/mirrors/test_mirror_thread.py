@@ -110,9 +110,9 @@ def test_a_warning_that_cannot_be_told_breaks_nothing(tmp_path: Path) -> None:
 def test_case_tracker_outage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trouble: dict[str, Any]) -> None:
     """Expected: training goes on, database complete, warning shown. The reporter is real, and so is its HTTP."""
     from orchestrator.contracts.tracking_spec import WandbTracking
-    from orchestrator.journal import Journal
     from orchestrator.mirrors import mirrors as all_mirrors
-    from orchestrator.reporter import JournalReporter
+    from orchestrator.reporting.journal import Journal
+    from orchestrator.reporting.reporter import JournalReporter
 
     expected = case("operations", "tracker-outage")["expect"]
     assert expected == "training goes on, database complete, warning shown"

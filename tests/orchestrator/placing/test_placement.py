@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from orchestrator.cost_model import CostModel
+from orchestrator.costs.cost_model import CostModel
 from orchestrator.geometry import StepGeometry
 from orchestrator.placing.placement import place
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from orchestrator.contracts.messages import SampleColumns, ScheduleMessage
 from orchestrator.contracts.plan import PlanRequest, RunPlan
-from orchestrator.cost_model import CostModel
+from orchestrator.costs.cost_model import CostModel
 from orchestrator.geometry import StepGeometry
 from orchestrator.planning.plan import plan_run
 from orchestrator.sample_shape import SampleShape

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.contracts.messages import ScheduleMessage
-from orchestrator.cost_model import CostModel
+from orchestrator.costs.cost_model import CostModel
 from orchestrator.planning.recovered_cost import recovered_cost_model
 from tests.orchestrator.factories import sample_shapes, step_geometry
 from tests.orchestrator.planning.factories import stored_schedule

@@ -1,0 +1,1 @@
+"""Where a run stands, on disk, so that a later attempt goes on from it."""

@@ -1,0 +1,1 @@
+"""What the server is told, and how it gets there: journal, sender, logs, clock, watchdog."""

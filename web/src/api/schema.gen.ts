@@ -1158,7 +1158,7 @@ export interface components {
         AlgorithmSpec: {
             /**
              * Advantage
-             * @description How rewards become advantages: a name, or `python: module:function` (see `orchestrator/advantages.py`).
+             * @description How rewards become advantages: a name, or `python: module:function` (`orchestrator/rollouts/advantages.py`).
              * @default grpo
              */
             advantage: components["schemas"]["AdvantageEstimator"] | components["schemas"]["PythonFunction"];

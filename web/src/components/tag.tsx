@@ -13,7 +13,7 @@ export function Tag({
 }: {
   children: string;
   title?: string;
-  className?: string;
+  className?: string | undefined;
 }) {
   return (
     <span className={classNames(styles.tag, className)} title={title} dir="auto">

@@ -62,7 +62,8 @@ function formatFinite(name: string, value: number): string {
   if (name.endsWith("_frac")) return formatPercent(value);
   const size = Math.abs(value);
   if (size !== 0 && (size < 0.001 || size >= 1e6)) return formatExponent(value);
-  const decimals = decimalsOf(name);
+  // Beyond a thousand decimals say nothing, and no column has room for them.
+  const decimals = size < 1000 ? decimalsOf(name) : null;
   if (decimals !== null) return withMinus(value.toFixed(decimals));
   if (Number.isInteger(value) || size >= 1000) return formatInteger(value);
   return withMinus(value.toPrecision(4));

@@ -100,7 +100,7 @@ export function questionOf(run: RunSummary, resumeStep?: number | null): Questio
 }
 
 function about(run: RunSummary): string {
-  return run.last ? `, about ${formatElapsed(Math.max(1, run.last.step_s))}` : "";
+  return run.last && run.last.step_s > 0 ? `, about ${formatElapsed(Math.max(1, run.last.step_s))}` : "";
 }
 
 function notStarted({ attempt, num_steps }: RunSummary): string {

@@ -14,6 +14,9 @@ import styles from "./run-stats.module.css";
 
 export function RunStats({ run }: { run: Run }) {
   const last = run.last;
+  // Another framework need not tell what it did, nor how long it took.
+  const isManaged = run.kind === "managed";
+  const hasTime = last !== null && (isManaged || last.step_s > 0);
   return (
     <dl className={styles.stats}>
       <Steps run={run} />
@@ -22,7 +25,7 @@ export function RunStats({ run }: { run: Run }) {
       </Stat>
       <Stat
         label="Reward"
-        note={last && (last.reward === null ? "supervised step" : <RewardTrend run={run} />)}
+        note={last && (last.reward === null ? isManaged && "supervised step" : <RewardTrend run={run} />)}
       >
         <MetricText name="reward" value={last?.reward} />
       </Stat>
@@ -38,8 +41,8 @@ export function RunStats({ run }: { run: Run }) {
       <Stat label="Idle" note={last && idleNote(last)}>
         {last && formatPercent(last.measured_idle_frac)}
       </Stat>
-      <Stat label="Step time" note={last && "generation included"}>
-        {last && formatDuration(last.step_s)}
+      <Stat label="Step time" note={isManaged && last && "generation included"}>
+        {hasTime && formatDuration(last.step_s)}
       </Stat>
       {isOver(run.state) ? <Ended run={run} /> : <TimeLeft run={run} />}
     </dl>
@@ -58,7 +61,7 @@ function Stat({ label, unit, note, children }: StatProps) {
     <div>
       <dt>{label}</dt>
       <dd className={styles.value}>
-        {children ?? <span className={styles.missing}>{MISSING}</span>}
+        {children || <span className={styles.missing}>{MISSING}</span>}
         {unit && children && <small>{unit}</small>}
       </dd>
       <dd className={styles.note}>{note}</dd>

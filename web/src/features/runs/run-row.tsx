@@ -75,7 +75,9 @@ export const RunRow = memo(function RunRow({
       </td>
       <td className={styles.policy}>{run.batch_policy ?? MISSING}</td>
       <td className={styles.spark}>
-        {run.last && <Sparkline values={run.batch_sizes} isMuted={isOver(run.state)} />}
+        {run.last && (
+          <Sparkline values={run.batch_sizes} isMuted={isOver(run.state) || run.state === "queued"} />
+        )}
       </td>
       <td className={styles.batch}>{formatInteger(run.last?.global_batch_size)}</td>
       <td className={styles.progress}>
@@ -91,7 +93,7 @@ export const RunRow = memo(function RunRow({
         <MetricText name="tokens_per_s" value={run.last?.tokens_per_s} isCompact />
       </td>
       <td className={styles.started}>
-        <Moment at={run.started_at ?? run.created_at} as="ago" />
+        {run.started_at === null ? MISSING : <Moment at={run.started_at} as="ago" />}
       </td>
       <td className={styles.duration}>
         <RunDuration run={run} />
@@ -117,9 +119,11 @@ function Tags({ tags, onTag }: { tags: RunSummary["tags"]; onTag: (tag: string) 
         title={`Only runs with ${tagText(key, value)}`}
         onClick={() => onTag(`${key}=${value}`)}
       >
-        <Tag title={tagText(key, value)}>{tagText(key, value)}</Tag>
+        <Tag className={styles.tag} title={tagText(key, value)}>
+          {tagText(key, value)}
+        </Tag>
       </button>
-      {others.length > 0 && <Tag title={others.join(", ")}>{`+${others.length}`}</Tag>}
+      {others.length > 0 && <Tag className={styles.tag} title={others.join(", ")}>{`+${others.length}`}</Tag>}
     </span>
   );
 }

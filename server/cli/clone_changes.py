@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from typing import Any
@@ -17,6 +18,16 @@ def clone_changes(spec: Mapping[str, Any], changes: Iterable[str]) -> tuple[dict
     changed: dict[str, Any] = deepcopy(dict(spec))
     places = dict(change_spec(changed, change) for change in changes)
     return _difference(spec, changed), places
+
+
+def next_name(name: str) -> str:
+    """What a clone is called unless it is told otherwise, so that lists tell both apart.
+
+    >>> next_name("demo"), next_name("demo-2")
+    ('demo-2', 'demo-3')
+    """
+    stem, count = found.groups() if (found := re.fullmatch(r"(?s)(.*?)-([1-9]\d{0,3})", name)) else (name, "1")
+    return f"{stem}-{int(count) + 1}"
 
 
 def _difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:

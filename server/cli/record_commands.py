@@ -73,7 +73,9 @@ def logs(
         found = client.show(run)
         read = client.follow_logs if follow else client.logs
         terminal = console()
-        for line in read(found.id, source=source, level=level, text=text, attempt=attempt, tail=tail):
+        lines = read(found.id, source=source, level=level, text=text, attempt=attempt, tail=tail)
+        # Processes send their lines in batches: those of two arrive out of the order in which they were written.
+        for line in lines if follow else sorted(lines, key=lambda line: (line.attempt, line.at, line.id)):
             if as_json:
                 print_json(line)
             else:

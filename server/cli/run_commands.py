@@ -11,7 +11,7 @@ import typer
 
 from orchestrator.contracts.plan import RunLengths
 from orchestrator.contracts.run_state import RunState
-from server.cli.clone_changes import clone_changes
+from server.cli.clone_changes import clone_changes, next_name
 from server.cli.connection import connect
 from server.cli.lengths_file import read_lengths
 from server.cli.options import Changes, Json, RunName, SpecPath
@@ -165,10 +165,13 @@ def cancel(
     """End a run: after its current step, or within ten seconds in any case."""
     with connect() as client:
         found = client.cancel(run, kill=kill)
+        told = None
         for current in client.watch(found.id) if wait else [found]:
             found = current
-            if not as_json:
+            # A run that ends still records its step, and each record is a change of the run.
+            if not as_json and found.state is not told:
                 say(f"{found.name} is {found.state}")
+            told = found.state
     if as_json:
         print_json(found)
 
@@ -198,7 +201,16 @@ def retry(
     as_json: Json = False,
 ) -> None:
     """Let a run that failed or was cancelled go on, as its next attempt."""
-    _tell_and_wait(lambda client: client.retry(run, from_step=from_step), None, as_json=as_json)
+    with connect() as client:
+        found = client.retry(run, from_step=from_step)
+        step = _newest_checkpoint(client, found.id) if from_step is None else from_step
+    place = "begins at step 0" if step is None else f"goes on from step {step}"
+    _tell(found, f"{found.name} is {found.state}: attempt {found.attempt + 1} {place}", as_json=as_json)
+
+
+def _newest_checkpoint(client: SwellClient, run: str) -> int | None:
+    kept = (each.step for each in client.checkpoints(run) if not each.removed and not each.superseded)
+    return next(kept, None)
 
 
 @commands.command()
@@ -214,6 +226,8 @@ def clone(
         # An external run has no spec; the server says so.
         spec = {} if parent.spec is None else parent.spec.model_dump(mode="json", exclude_unset=True)
         changes, places = clone_changes(spec, set_ or ())
+        if "/name" not in places:
+            changes["name"] = next_name(parent.name)
         try:
             cloned = client.clone(parent.id, changes=changes)
         except InvalidError as error:

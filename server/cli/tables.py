@@ -152,7 +152,8 @@ def last_step_rows(last: LastStep | None) -> list[tuple[str, str | Text]]:
     prompts = "" if last.num_prompts is None else f" of {last.num_prompts} prompts"
     aggregation = "" if last.loss_aggregation is None else f" ({last.loss_aggregation})"
     return [
-        ("last step", f"{last.step}, {last.step_s:.2f} s"),
+        # An external run need not tell how long a step took.
+        ("last step", f"{last.step}, {last.step_s:.2f} s" if last.step_s > 0 else str(last.step)),
         ("samples", f"{last.global_batch_size}{prompts}"),
         ("reward", number(last.reward)),
         ("loss", f"{number(last.loss)}{aggregation}"),

@@ -297,7 +297,7 @@ def test_a_run_is_paused_and_resumed(swell: Swell, recorded: LaunchedRun) -> Non
 def test_a_cancelled_run_is_retried_cloned_deleted_and_restored(swell: Swell) -> None:
     run_id = swell.server.submit(name="first")
     swell("cancel", "first")
-    assert swell("retry", "first").out == "first is queued\n"
+    assert swell("retry", "first").out == "first is queued: attempt 1 begins at step 0\n"
     swell("cancel", "first")
     cloned = swell("clone", "first", "--set", "name=second", "--set", "optimizer.lr=0.5", "--json").json
     assert (cloned["parent_id"], cloned["spec"]["optimizer"]["lr"]) == (run_id, 0.5)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from orchestrator.contracts.log_messages import LogLevel
-from server.cli.clone_changes import clone_changes
+from server.cli.clone_changes import clone_changes, next_name
 from server.cli.log_lines import log_line
 from server.cli.metric_lines import MetricFormat, metric_lines
 from server.cli.problem import CommandError
@@ -93,6 +93,13 @@ def test_metrics_come_as_csv_that_no_spreadsheet_runs() -> None:
 def test_metrics_come_as_json_lines_with_non_finite_values_by_name() -> None:
     rows = [json.loads(line) for line in metric_lines(HISTORY, MetricFormat.JSONL)]
     assert [(row["name"], row["value"]) for row in rows] == [("=evil()", 0.5), ("=evil()", "NaN"), ("=evil()", 0.25)]
+
+
+@pytest.mark.parametrize(
+    ("name", "following"), [("demo", "demo-2"), ("demo-2", "demo-3"), ("qwen3-4b", "qwen3-4b-2"), ("a-0", "a-0-2")]
+)
+def test_a_clone_is_called_after_its_parent_and_not_the_same(name: str, following: str) -> None:
+    assert next_name(name) == following
 
 
 def test_a_clone_says_only_what_is_different() -> None:

@@ -14,9 +14,12 @@ test("fractions are written as percent", () => {
   expect(valueLabels([0, 0.025, 0.05], true)).toEqual(["0.0%", "2.5%", "5.0%"]);
 });
 
-test("large values take one unit, very small ones an exponent", () => {
+test("large values take the unit that they need, very small ones an exponent", () => {
   expect(valueLabels([0, 10_000, 20_000])).toEqual(["0", "10k", "20k"]);
-  expect(valueLabels([0, 500, 1000, 1500])).toEqual(["0", "0.5k", "1.0k", "1.5k"]);
+  expect(valueLabels([0, 500, 1000, 1500])).toEqual(["0", "500", "1k", "1.5k"]);
+  expect(valueLabels([0, 250, 500, 750, 1000])).toEqual(["0", "250", "500", "750", "1k"]);
+  expect(valueLabels([1_000_000, 1_000_050])).toEqual(["1M", "1.00005M"]);
+  expect(valueLabels([-1500, 0, 1500])).toEqual(["−1.5k", "0", "1.5k"]);
   expect(valueLabels([0, 5e-7, 1e-6])).toEqual(["0", "5e−7", "1e−6"]);
   expect(valueLabels([0, 0.0005, 0.001])).toEqual(["0", "5e−4", "1e−3"]);
   expect(valueLabels([0, 0.005, 0.01])).toEqual(["0.000", "0.005", "0.010"]);

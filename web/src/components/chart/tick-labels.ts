@@ -1,4 +1,4 @@
-/** What stands beside a tick. All labels of an axis have the same unit and decimals. Pure. */
+/** What stands beside a tick. Small values have the same decimals along an axis, large ones each their own unit. Pure. */
 import { formatInteger, NBSP } from "@/lib/numbers";
 import { formatClock, formatClockMinutes, formatDate } from "@/lib/times";
 import { clean, TINY } from "./ticks";
@@ -35,10 +35,15 @@ export function valueLabels(ticks: readonly number[], percent = false): string[]
   if (percent) return scaledLabels(ticks.map((tick) => tick * 100)).map((text) => `${text}%`);
   const largest = Math.max(0, ...ticks.map(Math.abs));
   if (largest > 0 && largest < TINY && decimalsFor(stepOf(ticks)) > 3) return ticks.map(exponent);
-  const unit = UNITS.find(({ size }) => largest >= size);
-  if (unit === undefined) return scaledLabels(ticks);
-  const texts = scaledLabels(ticks.map((tick) => tick / unit.size));
-  return ticks.map((tick, i) => (tick === 0 ? "0" : `${texts[i]}${unit.suffix}`));
+  return largest < 1000 ? scaledLabels(ticks) : ticks.map((tick) => largeLabel(tick, stepOf(ticks)));
+}
+
+/** `750`, `1k`, `1.25k`: no decimal that says nothing. */
+function largeLabel(tick: number, step: number): string {
+  const unit = UNITS.find(({ size }) => Math.abs(tick) >= size);
+  if (unit === undefined) return fixed(tick, tick === 0 ? 0 : decimalsFor(step));
+  const text = fixed(tick / unit.size, decimalsFor(clean(step / unit.size)));
+  return `${text.includes(".") ? text.replace(/\.?0+$/, "") : text}${unit.suffix}`;
 }
 
 function scaledLabels(values: readonly number[]): string[] {

@@ -1,14 +1,22 @@
 /** The lines, as many as are seen. What is before the reader stays where it is: older lines come above it, newer ones
  * below, and only a reader at the end goes on with them. */
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type RefObject, useCallback, useEffect, useImperativeHandle, useRef, useState } from "react";
+import {
+  type RefObject,
+  useCallback,
+  useEffect,
+  useImperativeHandle,
+  useMemo,
+  useRef,
+  useState,
+} from "react";
 import { Button } from "@/components/button";
 import { Icon } from "@/components/icon";
 import { formatCount } from "@/lib/numbers";
 import type { LogReader } from "./log-reader";
 import { countAfter } from "./log-reader";
 import { LogRow } from "./log-row";
-import { holds, indexOf, type LogWindow } from "./log-window";
+import { holds, indexOf, inTimeOrder, type LogWindow } from "./log-window";
 import styles from "./logs.module.css";
 
 const ROW_PX = 21;
@@ -37,7 +45,7 @@ export interface LogLinesProps {
 
 export function LogLines(props: LogLinesProps) {
   const { runId, reader, window, query, line, isOfOneSource, onLine, handle } = props;
-  const { lines } = window;
+  const lines = useMemo(() => inTimeOrder(window.lines), [window.lines]);
   const scroller = useRef<HTMLElement>(null);
   const [opened, setOpened] = useState<ReadonlySet<number>>(new Set());
   const rows = useVirtualizer({
@@ -66,7 +74,8 @@ export function LogLines(props: LogLinesProps) {
       rows.scrollToEnd();
     } else {
       if (!holds(window, wanted.current)) return;
-      const index = indexOf(lines, wanted.current);
+      const id = window.lines[indexOf(window.lines, wanted.current)]?.id;
+      const index = lines.findIndex((entry) => entry.id === id);
       rows.scrollToIndex(index === -1 ? lines.length - 1 : index, { align: "center" });
     }
     wanted.current = null;

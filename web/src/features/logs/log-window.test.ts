@@ -1,6 +1,15 @@
 import { expect, test } from "vitest";
 import { line, page } from "./factories";
-import { holds, indexOf, type LogWindow, MOST_LINES, NO_LINES, withNewer, withOlder } from "./log-window";
+import {
+  holds,
+  indexOf,
+  inTimeOrder,
+  type LogWindow,
+  MOST_LINES,
+  NO_LINES,
+  withNewer,
+  withOlder,
+} from "./log-window";
 
 function windowWith(...ids: number[]): LogWindow {
   return { lines: ids.map((id) => line(id)), before: ids[0] ?? null, after: ids.at(-1) ?? 0, hasAfter: true };
@@ -42,4 +51,17 @@ test("a line is found by its id, and a gap by the line after it", () => {
   expect([1, 2, 5, 9, 10].map((id) => indexOf(lines, id))).toEqual([0, 0, 2, 2, -1]);
   expect([1, 3, 10].map((id) => holds(windowWith(2, 4, 9), id))).toEqual([false, true, false]);
   expect(holds({ ...windowWith(2, 4), before: null }, 1)).toBe(true);
+});
+
+test("lines of several processes stand as they were written, attempt by attempt", () => {
+  const at = (seconds: number) => new Date(Date.parse("2026-11-12T10:52:00Z") + seconds * 1000).toISOString();
+  const lines = [
+    line(1, "a", { at: at(5), source: "driver" }),
+    line(2, "b", { at: at(3), source: "rank 1" }),
+    line(3, "c", { at: at(5), source: "rank 1" }),
+    line(4, "d", { at: at(1), attempt: 2 }),
+  ];
+  expect(inTimeOrder(lines).map(({ text }) => text)).toEqual(["b", "a", "c", "d"]);
+  const ordered = [line(1), line(2)];
+  expect(inTimeOrder(ordered)).toBe(ordered);
 });

@@ -43,6 +43,27 @@ export function withNewer(window: LogWindow, page: LogPage): LogWindow {
   return { ...grown, lines: kept, before: kept[0]?.id ?? null };
 }
 
+const MOMENTS = new WeakMap<LogLine, number>();
+
+function momentOf(line: LogLine): number {
+  let moment = MOMENTS.get(line);
+  if (moment === undefined) {
+    moment = Date.parse(line.at);
+    MOMENTS.set(line, moment);
+  }
+  return moment;
+}
+
+function compare(a: LogLine, b: LogLine): number {
+  return a.attempt - b.attempt || momentOf(a) - momentOf(b) || a.id - b.id;
+}
+
+/** The lines as they were written. Processes send theirs in batches, so that those of two arrive out of this order. */
+export function inTimeOrder(lines: readonly LogLine[]): readonly LogLine[] {
+  const isOrdered = lines.every((line, i) => i === 0 || compare(lines[i - 1] as LogLine, line) <= 0);
+  return isOrdered ? lines : [...lines].sort(compare);
+}
+
 /** Index of the line with this id, or of the first one after it; -1: all lie before. */
 export function indexOf(lines: readonly LogLine[], id: number): number {
   let [low, high] = [0, lines.length];

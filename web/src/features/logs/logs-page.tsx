@@ -17,6 +17,7 @@ import { useDebounced } from "@/lib/use-debounced";
 import { lineAsText, saveAs, wholeLog } from "./log-export";
 import { nextHit } from "./log-hits";
 import { LogLines, type LogLinesHandle } from "./log-lines";
+import { inTimeOrder } from "./log-window";
 import styles from "./logs.module.css";
 import type { LogsSearch, LogsSearchPatch } from "./logs-search";
 import { LogsToolbar } from "./logs-toolbar";
@@ -51,7 +52,7 @@ export function LogsPage({ runId, search, setSearch }: LogsPageProps) {
     if (hit !== null) lines.current?.goTo(hit);
   };
   const onCopy = () =>
-    copyText(window.lines.map(lineAsText).join("\n"), formatCount(window.lines.length, "line"));
+    copyText(inTimeOrder(window.lines).map(lineAsText).join("\n"), formatCount(window.lines.length, "line"));
   const onDownload = async () => {
     const fetchPage: Parameters<typeof wholeLog>[0] = (request, signal) =>
       fetchLogPage(runId, shown, request, signal);

@@ -45,6 +45,7 @@ export function NewRunPage({ example, from, changes }: NewRunPageProps) {
   const lengths = parent && !usesOwnLengths ? parent.id : null;
   const plan = usePlan(text, lengths);
   const { launch, isPending, failure } = useLaunch(text, plan, setRefused);
+  const isEmpty = text.trim() === "";
   const problems = refused.length > 0 ? refused : plan.problems;
   return (
     <Page
@@ -52,14 +53,17 @@ export function NewRunPage({ example, from, changes }: NewRunPageProps) {
       className={styles.page}
       note={<Beginnings parent={parent} onPick={change} />}
       actions={
-        <Button
-          variant="primary"
-          className={styles.launch}
-          disabled={isPending || text.trim() === ""}
-          onClick={launch}
-        >
-          Launch run
-        </Button>
+        <>
+          {isEmpty && <span className={styles.why}>Write a spec to launch, or begin with an example.</span>}
+          <Button
+            variant="primary"
+            className={styles.launch}
+            disabled={isPending || isEmpty}
+            onClick={launch}
+          >
+            Launch run
+          </Button>
+        </>
       }
     >
       {error && <Banner kind="error">{problemSentence(error)}</Banner>}
@@ -109,13 +113,14 @@ function SpecPanel({ text, problems, onChange }: SpecPanelProps) {
         problems={problems}
         schema={schema.data}
       />
-      <Problems problems={problems} />
+      <Problems text={text} problems={problems} />
     </section>
   );
 }
 
 /** Under the text: how many, and those that have no line of their own. */
-function Problems({ problems }: { problems: readonly TextProblem[] }) {
+function Problems({ text, problems }: { text: string; problems: readonly TextProblem[] }) {
+  if (text.trim() === "") return <p className={styles.foot}>No spec yet</p>;
   if (problems.length === 0) return <p className={styles.foot}>No errors</p>;
   return (
     <section className={styles.foot} aria-label="The spec is refused" aria-live="polite">

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { runText } from "./run-text";
+import { nextName, runText } from "./run-text";
 
 const SPEC = {
   name: "sums",
@@ -12,7 +12,7 @@ const SPEC = {
 test("blocks of plain values stand in one line, and what is not set is left out", () => {
   expect(runText(SPEC, {})).toBe(
     [
-      "name: sums",
+      "name: sums-2",
       "batch: {type: fixed, global_batch_size: 64, remainder: partial}",
       "schedule: {token_cap: 4096, balance: cost}",
       "reward:",
@@ -36,4 +36,15 @@ test("a cut by samples takes the place of the cap", () => {
 test("a long block stands a field a line", () => {
   const long = Object.fromEntries(Array.from({ length: 12 }, (_, i) => [`field_${i}`, i]));
   expect(runText({ model: long }, {})).toContain("model:\n  field_0: 0\n  field_1: 1\n");
+});
+
+test("a clone is called after its parent, and not the same", () => {
+  expect(["demo", "demo-2", "qwen3-4b", "run-9", "a-0", "x-20261130"].map(nextName)).toEqual([
+    "demo-2",
+    "demo-3",
+    "qwen3-4b-2",
+    "run-10",
+    "a-0-2",
+    "x-20261130-2",
+  ]);
 });

@@ -20,6 +20,8 @@ const OTHER_CUT = { token_cap: "micro_batch_size", micro_batch_size: "token_cap"
 
 export function runText(spec: object, changes: LayoutChanges): string {
   const document = new Document(spec);
+  const name = document.get("name");
+  if (typeof name === "string") document.set("name", nextName(name));
   for (const [key, value] of Object.entries(changes) as [keyof LayoutChanges, string | number][]) {
     document.setIn(PLACES[key], value);
     if (key in OTHER_CUT) document.deleteIn(["schedule", OTHER_CUT[key as keyof typeof OTHER_CUT]]);
@@ -30,6 +32,12 @@ export function runText(spec: object, changes: LayoutChanges): string {
   });
   foldLeaves(document);
   return document.toString({ lineWidth: 110, flowCollectionPadding: false });
+}
+
+/** `demo-2` after `demo`, `demo-3` after that: lists tell a run from the one that it was begun with. */
+export function nextName(name: string): string {
+  const [, stem = name, count = "1"] = name.match(/^(.*?)-([1-9]\d{0,3})$/s) ?? [];
+  return `${stem}-${Number(count) + 1}`;
 }
 
 /** A longer block is easier to read a field a line. */

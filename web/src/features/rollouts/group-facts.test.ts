@@ -1,6 +1,15 @@
 import { expect, test } from "vitest";
 import type { IterationBooks } from "@/api/types";
-import { booksText, fateText, isLeftOut, lengthsText, rewardBars, rewardScale, shortId } from "./group-facts";
+import {
+  booksText,
+  fateText,
+  isLeftOut,
+  lengthsText,
+  recordedText,
+  rewardBars,
+  rewardScale,
+  shortId,
+} from "./group-facts";
 
 test("bars are best first on one scale, also with rewards below 0", () => {
   const scale = rewardScale([-1, null, 0.5]);
@@ -57,4 +66,9 @@ test("books are told as a sum, without what does not occur", () => {
 
 test("a group is called by the end of its id", () => {
   expect(["spell_backward-17", "g3.0", "9", "<b>"].map(shortId)).toEqual(["17", "0", "9", "<b>"]);
+});
+
+test("how many groups are recorded is told where some are not", () => {
+  expect(recordedText({ num_groups: 128, num_recorded_groups: 32 })).toBe("32 of 128 groups recorded");
+  expect(recordedText({ num_groups: 4, num_recorded_groups: 4 })).toBe("");
 });

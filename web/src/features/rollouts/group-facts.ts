@@ -94,6 +94,12 @@ export function booksText(books: IterationBooks): string {
   return `${comes.join(" + ")} = ${goes.join(" + ")}`;
 }
 
+/** `32 of 128 groups recorded`; empty where all are, and there is nothing to explain. */
+export function recordedText(part: Pick<IterationBooks, "num_groups" | "num_recorded_groups">): string {
+  const { num_groups: all, num_recorded_groups: recorded } = part;
+  return recorded < all ? `${formatInteger(recorded)} of ${formatInteger(all)} groups recorded` : "";
+}
+
 export function sumOf(counts: Readonly<Record<string, number>>): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }

@@ -78,6 +78,7 @@ export function RolloutsPage({ runId, search, setSearch }: RolloutsPageProps) {
         setSearch={setSearch}
         scope={scope}
         books={scope.iteration === null ? null : (books ?? null)}
+        recorded={scope.iteration === null && scope.step === null ? shown.recorded : null}
         onIteration={onIteration}
       />
       {chosen ? (

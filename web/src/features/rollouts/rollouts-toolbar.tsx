@@ -1,12 +1,12 @@
 /** Which rollouts are listed: an iteration or all, a text, a fate with its reason, rewards, length. */
 import { useRef, useState } from "react";
-import type { IterationBooks } from "@/api/types";
+import type { IterationBooks, RecordedPart } from "@/api/types";
 import { Button, IconButton, Toggle } from "@/components/button";
 import { Segmented } from "@/components/segmented";
 import { TextField } from "@/components/text-field";
 import { formatInteger } from "@/lib/numbers";
 import { useShortcuts } from "@/lib/shortcuts";
-import { booksText, sumOf, wordsOf } from "./group-facts";
+import { booksText, recordedText, sumOf, wordsOf } from "./group-facts";
 import styles from "./rollouts.module.css";
 import type { Fate, RolloutsSearch, RolloutsSearchPatch } from "./rollouts-search";
 import type { Scope } from "./use-rollouts";
@@ -16,11 +16,15 @@ export interface RolloutsToolbarProps {
   setSearch: (patch: RolloutsSearchPatch) => void;
   scope: Scope;
   books: IterationBooks | null;
+  /** Of the whole run. */
+  recorded: RecordedPart | null;
   onIteration: (by: number) => void;
 }
 
 export function RolloutsToolbar(props: RolloutsToolbarProps) {
-  const { search, setSearch, books } = props;
+  const { search, setSearch, books, recorded } = props;
+  const part = books ?? recorded;
+  const told = [books ? booksText(books) : "", part ? recordedText(part) : ""];
   const field = useRef<HTMLInputElement>(null);
   useShortcuts({ f: () => field.current?.focus() });
   return (
@@ -46,7 +50,7 @@ export function RolloutsToolbar(props: RolloutsToolbarProps) {
           Truncated
         </Toggle>
       </div>
-      {books && <span className={styles.books}>{booksText(books)}</span>}
+      <span className={styles.books}>{told.filter((text) => text !== "").join("; ")}</span>
     </div>
   );
 }

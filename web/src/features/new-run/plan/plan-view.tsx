@@ -4,7 +4,16 @@ import { DataTable, NumberCell } from "@/components/data-table";
 import { Icon } from "@/components/icon";
 import { Panel } from "@/components/panel";
 import { ScrollRegion } from "@/components/scroll-region";
-import { formatCompact, formatCount, formatInteger, formatPercent, formatRange, NBSP } from "@/lib/numbers";
+import { formatBytes } from "@/lib/bytes";
+import {
+  formatCompact,
+  formatCount,
+  formatInteger,
+  formatPercent,
+  formatRange,
+  MISSING,
+  NBSP,
+} from "@/lib/numbers";
 import styles from "./plan.module.css";
 import { PlanChart } from "./plan-chart";
 import { type Ends, endsOf, planLevels } from "./plan-levels";
@@ -41,6 +50,7 @@ export function PlanView({ plan, tookMs, isOld }: PlanViewProps) {
 
 function Figures({ plan }: { plan: RunPlan }) {
   const { maxima, steps } = plan;
+  const logits = maxima.max_micro_batch_logits_bytes;
   const sizes = endsOf(steps.map(({ global_batch_size }) => global_batch_size));
   const cut = steps.flatMap(({ geometry }) => geometry ?? []);
   const microBatches = endsOf(cut.map(({ num_microbatches }) => num_microbatches));
@@ -62,8 +72,8 @@ function Figures({ plan }: { plan: RunPlan }) {
       <Figure label="Largest micro-batch" value={formatInteger(maxima.max_micro_batch_tokens)}>
         {numOver > 0 ? `tokens, over the cap in ${formatCount(numOver, "step")}` : "tokens"}
       </Figure>
-      <Figure label="Logits of it" value={bytesText(maxima.max_micro_batch_logits_bytes)}>
-        {maxima.max_micro_batch_logits_bytes === null ? "vocabulary unknown" : "fp32, one rank"}
+      <Figure label="Logits of it" value={logits === null ? MISSING : formatBytes(logits)}>
+        {logits === null ? "vocabulary unknown" : "fp32, one rank"}
       </Figure>
       <Figure label="Tokens, expected" value={formatCompact(plan.num_tokens_expected)}>
         longest sample {formatInteger(maxima.max_sample_tokens)}
@@ -87,16 +97,6 @@ function Figure({ label, value, children }: { label: string; value: string; chil
 /** `64–512`. */
 function tight({ least, most }: Ends): string {
   return least === most ? formatInteger(least) : `${formatInteger(least)}–${formatInteger(most)}`;
-}
-
-const MIB = 1024 ** 2;
-
-function bytesText(bytes: number | null): string {
-  if (bytes === null) return "–";
-  const mib = bytes / MIB;
-  return mib < 1024
-    ? `${formatInteger(Math.max(1, Math.round(mib)))}${NBSP}MiB`
-    : `${(mib / 1024).toFixed(1)}${NBSP}GiB`;
 }
 
 const LEVEL_COLUMNS = [

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { formatBytes } from "./bytes";
+import { byteUnit, formatBytes } from "./bytes";
 
 test.each([
   [0, "0 B"],
@@ -12,4 +12,15 @@ test.each([
   [1024 ** 5 * 3, "3,072 TiB"],
 ])("%d bytes", (bytes, text) => {
   expect(formatBytes(bytes).replaceAll("\u00a0", " ")).toBe(text);
+});
+
+test("an axis of sizes has the unit of its largest", () => {
+  expect([0, 1023, 1024, 1024 ** 3 * 1.5, 1024 ** 6].map((most) => byteUnit(most).name)).toEqual([
+    "B",
+    "B",
+    "KiB",
+    "GiB",
+    "TiB",
+  ]);
+  expect(byteUnit(1024 ** 3).size).toBe(1024 ** 3);
 });

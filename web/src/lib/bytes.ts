@@ -3,6 +3,12 @@ import { formatInteger, NBSP } from "./numbers";
 
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB"] as const;
 
+/** The unit in which sizes up to this one are drawn on one axis. */
+export function byteUnit(most: number): { size: number; name: string } {
+  const power = most < 1 ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log2(most) / 10));
+  return { size: 1024 ** power, name: UNITS[power] ?? "B" };
+}
+
 /** `0 B`, `1,000 B`, `1.50 KiB`, `12.3 GiB`. */
 export function formatBytes(bytes: number): string {
   let [value, unit] = [bytes, 0];

@@ -57,15 +57,14 @@ export function SystemPanel({ panel, group, onZoom }: SystemPanelProps) {
 }
 
 /** Tracks stay while their lines are the same, so that a chart only appends and never blinks. */
-function useConfig({ figure, lines, isPercent }: SystemPanelData): {
+function useConfig({ figure, lines, isPercent, unit }: SystemPanelData): {
   config: PlotConfig;
   first: MetricTrack;
 } {
   const names = lines.map(({ of }) => of).join("\n");
   const tracks = useMemo(
-    () =>
-      names.split("\n").map((of) => ({ of, track: new MetricTrack(isPercent ? `${figure}_frac` : figure) })),
-    [names, figure, isPercent],
+    () => names.split("\n").map((of) => ({ of, track: new MetricTrack(trackName(figure, isPercent, unit)) })),
+    [names, figure, isPercent, unit],
   );
   useEffect(() => {
     lines.forEach(({ series }, i) => {
@@ -90,4 +89,10 @@ function useConfig({ figure, lines, isPercent }: SystemPanelData): {
     };
   }, [tracks, figure, isPercent]);
   return { config, first: tracks[0]?.track ?? new MetricTrack(figure) };
+}
+
+/** Its ending says how values are written. */
+function trackName(figure: string, isPercent: boolean, unit: string): string {
+  if (isPercent) return `${figure}_frac`;
+  return unit === "" ? figure : figure.replace(/_bytes$/, `_${unit.toLowerCase()}`);
 }

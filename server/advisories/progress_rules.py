@@ -9,6 +9,7 @@ from server.advisories.durations import duration
 from server.advisories.facts import RunFacts
 from server.advisories.measured import step_s_of, value_of
 from server.advisories.schemas import Advisory, AdvisoryKind, AdvisoryTarget, Severity
+from server.steps.schemas import StepRow
 from trainer.contracts.policy_trainer import StepStatus
 
 
@@ -32,33 +33,39 @@ def find_non_finite(facts: RunFacts) -> Iterator[Advisory]:
 
 _EXPLOSION_FACTOR = 100.0
 """Noise moves a norm or a loss by factors of a few."""
+_EXPLODING = {"train/loss": "loss", "train/grad_norm": "gradient norm"}
 _LEAST_USUAL = {"train/loss": 0.1, "train/grad_norm": 1.0}
 """A policy's loss is near 0 when all is well: a hundred times nothing is no explosion."""
 
 
 def find_explosion(facts: RunFacts) -> Iterator[Advisory]:
-    """The first step whose loss or gradient norm is far beyond what it usually is."""
-    for name, noun in (("train/grad_norm", "gradient norm"), ("train/loss", "loss")):
-        sizes = [(step, abs(value)) for step, value in facts.measured(name)]
-        if len(sizes) < 2:
-            continue
-        usual = sorted(map(value_of, sizes))[(len(sizes) - 1) // 4]
-        bound = _EXPLOSION_FACTOR * max(usual, _LEAST_USUAL[name])
-        beyond = [(step, size) for step, size in sizes if size > bound]
-        if not beyond:
-            continue
-        worst, size = max(beyond, key=value_of)
+    """A loss or gradient norm that is far beyond what it usually is, and the step since when."""
+    found = [each for name, noun in _EXPLODING.items() if (each := _explosion(facts, name, noun)) is not None]
+    if found:
+        first, _, bound, value = min(found, key=lambda each: each[0].step)
         yield Advisory(
             kind=AdvisoryKind.EXPLOSION,
             severity=Severity.CRITICAL,
-            title=f"The {noun} exploded",
-            evidence=f"It is {_figure(size)} at step {worst.step}, and beyond {_figure(bound)} since step "
-            f"{beyond[0][0].step}; usual steps have {_figure(usual)}.",
+            title="Loss or gradient norm exploded",
+            evidence=f"Since step {first.step}: {'; '.join(told for _, told, _, _ in found)}.",
             advice="Go back to a checkpoint before that step, with a lower optimizer.lr or optimizer.clip_grad.",
-            value=size,
+            value=value,
             threshold=bound,
-            target=AdvisoryTarget(step=beyond[0][0].step),
+            target=AdvisoryTarget(step=first.step),
         )
+
+
+def _explosion(facts: RunFacts, name: str, noun: str) -> tuple[StepRow, str, float, float] | None:
+    """The first step that is beyond the bound, what to say of it, the bound, and the largest value."""
+    sizes = [(step, abs(value)) for step, value in facts.measured(name)]
+    usual = sorted(map(value_of, sizes))[(len(sizes) - 1) // 4] if len(sizes) > 1 else 0.0
+    bound = _EXPLOSION_FACTOR * max(usual, _LEAST_USUAL[name])
+    beyond = [(step, size) for step, size in sizes if size > bound]
+    if not beyond:
+        return None
+    worst, size = max(beyond, key=value_of)
+    told = f"{noun} up to {_figure(size)} at step {worst.step}, usually {_figure(usual)}"
+    return beyond[0][0], told, bound, size
 
 
 def _figure(value: float) -> str:

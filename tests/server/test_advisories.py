@@ -111,8 +111,8 @@ def test_an_ordinary_run_has_no_advisory() -> None:
 def test_an_explosion_is_told_where_it_began() -> None:
     norms = [1.5, 1.2, 0.9, 300.0, 4675.0, 2.0]
     [found] = advisories_of(facts([row(i, **metrics("train/grad_norm", norm)) for i, norm in enumerate(norms)]))
-    assert (found.title, found.target.step, found.value) == ("The gradient norm exploded", 3, 4675.0)
-    assert found.evidence == "It is 4,675 at step 4, and beyond 120 since step 3; usual steps have 1.2."
+    assert (found.kind, found.target.step, found.value) == ("explosion", 3, 4675.0)
+    assert found.evidence == "Since step 3: gradient norm up to 4,675 at step 4, usually 1.2."
 
 
 def test_many_updates_of_one_iteration_make_its_last_steps_stale() -> None:

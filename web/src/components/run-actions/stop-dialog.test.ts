@@ -30,7 +30,7 @@ test("a queued run has no step to finish", () => {
 
 test("of a run that waits for another try the steps are recorded", () => {
   expect(questionOf({ ...RUN, state: "queued", attempt: 1 }).text).toBe(
-    "Attempt 2 waits and has not started. 1,285\u00a0steps of it are recorded and kept.",
+    "Attempt 2 waits and has not started. 1,285\u00a0steps are recorded and kept.",
   );
   expect(questionOf({ ...RUN, state: "queued", attempt: 2, num_steps: 0 }).text).toContain(
     "No step is recorded",

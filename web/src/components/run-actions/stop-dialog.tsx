@@ -108,7 +108,7 @@ function notStarted({ attempt, num_steps }: RunSummary): string {
   const kept =
     num_steps === 0
       ? "No step is recorded."
-      : `${formatCount(num_steps, "step")} of it ${num_steps === 1 ? "is" : "are"} recorded and kept.`;
+      : `${formatCount(num_steps, "step")} ${num_steps === 1 ? "is" : "are"} recorded and kept.`;
   return `Attempt ${formatInteger(attempt + 1)} waits and has not started. ${kept}`;
 }
 

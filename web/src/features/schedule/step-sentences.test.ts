@@ -50,7 +50,7 @@ test("idle time above its bound names the rank, or the plan", () => {
 
 test("sentences subtract what is shown of the figures", () => {
   const step = stepRow({ measured_idle_frac: 0.2504, predicted_idle_frac: 0.0496, idle_bound_frac: 0.0496 });
-  expect(findingOf(EVEN, step)?.detail).toContain("25.0% of this step, 20.0 points above");
+  expect(findingOf(EVEN, step)?.head).toContain("25.0% of this step, 20.0 points above");
   expect(idleSentence(step, "dp 2")).toContain("20.0 points more than was planned");
 });
 

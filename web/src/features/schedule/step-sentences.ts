@@ -35,6 +35,8 @@ function idleFigures(step: StepFigures): IdleFigures | null {
 }
 
 const IDLE_POINTS = 0.05;
+/** Below this a rank that took longer explains nothing. */
+const SLOWER = 1.01;
 const DUMMY_SHARE = 0.1;
 const PADDING_SHARE = 0.1;
 
@@ -106,6 +108,8 @@ function idleAboveBound(schedule: Schedule, step: StepFigures): Finding | null {
     };
   }
   const slow = slowestAgainstPlan(schedule);
+  if (slow.times < SLOWER)
+    return { head: `${wait}.`, detail: `The plan waits ${formatPercent(idle.predicted)}.` };
   return {
     head: `No single sample is the cause: rank ${slow.rank} took ${slow.times.toFixed(2)} × the time that was predicted for it.`,
     detail: `${wait}; the plan waits ${formatPercent(idle.predicted)}.`,

@@ -1,6 +1,4 @@
 /** How sizes in bytes are written: three digits and a binary unit. Pure. */
-import { formatInteger, NBSP } from "./numbers";
-
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB"] as const;
 
 /** The unit in which sizes up to this one are drawn on one axis. */
@@ -17,6 +15,7 @@ export function formatBytes(bytes: number): string {
     value /= 1024;
     unit += 1;
   }
-  const text = unit === 0 || value >= 999.5 ? formatInteger(Math.round(value)) : value.toPrecision(3);
-  return `${text}${NBSP}${UNITS[unit]}`;
+  const text =
+    unit === 0 || value >= 999.5 ? Math.round(value).toLocaleString("en-US") : value.toPrecision(3);
+  return `${text}\u00a0${UNITS[unit]}`;
 }

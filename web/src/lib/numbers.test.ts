@@ -47,6 +47,7 @@ describe("metrics", () => {
     ["perf/idle_frac", 0.26, "26.0%"],
     ["global_batch_size", 136, "136"],
     ["train/loss", 0.0004, "4.00e−4"],
+    ["perf/peak_memory_bytes", 1.5 * 1024 ** 3, "1.50\u00a0GiB"],
     ["train/loss", 817_130.868, "817,131"],
     ["train/loss", -12_345_678, "−1.23e7"],
     ["train/loss", 999.5, "999.5000"],

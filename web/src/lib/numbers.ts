@@ -1,5 +1,7 @@
 /** How numbers are written everywhere. Pure; the rules are the design language's, section 8. */
 
+import { formatBytes } from "./bytes";
+
 /** What JSON has no number for travels as one of these strings. */
 export type NonFinite = "NaN" | "Infinity" | "-Infinity";
 export type MetricValue = number | NonFinite | null;
@@ -60,6 +62,7 @@ function decimalsOf(name: string): number | null {
 
 function formatFinite(name: string, value: number): string {
   if (name.endsWith("_frac")) return formatPercent(value);
+  if (name.endsWith("_bytes") && value >= 0) return formatBytes(value);
   const size = Math.abs(value);
   if (size !== 0 && (size < 0.001 || size >= 1e6)) return formatExponent(value);
   // Beyond a thousand decimals say nothing, and no column has room for them.
@@ -69,7 +72,7 @@ function formatFinite(name: string, value: number): string {
   return withMinus(value.toPrecision(4));
 }
 
-/** A metric's value as its name asks: reward 3 decimals, loss 4, `_frac` in %, anything else 4 digits. */
+/** A metric's value as its name asks: reward 3 decimals, loss 4, `_frac` in %, `_bytes` in GiB, anything else 4 digits. */
 export function formatMetric(name: string, value: MetricValue | undefined): string {
   if (value === null || value === undefined) return MISSING;
   if (typeof value === "string") return withMinus(value);

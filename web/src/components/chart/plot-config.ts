@@ -22,6 +22,8 @@ export interface PlotAxis {
   fromZero: boolean;
   /** Ticks are fractions, written as %. */
   percent: boolean;
+  /** Ticks are sizes: round in a binary unit, and written in it. */
+  bytes?: boolean;
   integer: boolean;
   /** Whether "Log y" applies to it. */
   canBeLog: boolean;

@@ -18,11 +18,19 @@ import {
   spacedMarks,
   withAlpha,
 } from "./paint";
-import { axisOf, isLog, type LineKind, type PlotConfig, type PlotLine, type Side } from "./plot-config";
+import {
+  axisOf,
+  isLog,
+  type LineKind,
+  type PlotAxis,
+  type PlotConfig,
+  type PlotLine,
+  type Side,
+} from "./plot-config";
 import { type Column, colourOf } from "./plot-series";
 import { type Cell, lonePoints, positiveOnly } from "./series-math";
 import { chartTheme, seriesStyle } from "./theme";
-import { logLabels, valueLabels } from "./tick-labels";
+import { byteLabel, byteLabels, logLabels, valueLabels } from "./tick-labels";
 import type { Axis } from "./ticks";
 import { xLabels } from "./x-labels";
 
@@ -82,8 +90,7 @@ function paintYAxes({ u, config, axes }: Scene, surface: Surface): void {
   for (const side of ["left", "right"] as const) {
     const axis = axes[side];
     if (!axis || !config.lines.some((line) => line.side === side)) continue;
-    const { percent } = axisOf(config, side);
-    const texts = isLog(config, side) ? logLabels(axis.ticks, percent) : valueLabels(axis.ticks, percent);
+    const texts = labelsOf(axis, axisOf(config, side), isLog(config, side));
     const ys = axis.ticks.map((tick) => u.valToPos(tick, side, true));
     if (!config.left.part) paintGrid(surface, ys);
     const labels = ys.map((y, i) => ({ y, text: texts[i] ?? "" }));
@@ -96,6 +103,11 @@ function paintYAxes({ u, config, axes }: Scene, surface: Surface): void {
     surface,
     Array.from({ length: rows + 1 }, (_, i) => top + (height * i) / rows),
   );
+}
+
+function labelsOf({ ticks }: Axis, { percent, bytes }: PlotAxis, log: boolean): string[] {
+  if (bytes) return log ? ticks.map(byteLabel) : byteLabels(ticks);
+  return log ? logLabels(ticks, percent) : valueLabels(ticks, percent);
 }
 
 function paintXAxis({ group }: Scene, surface: Surface): void {

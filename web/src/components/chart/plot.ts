@@ -166,6 +166,7 @@ export class Plot implements GroupMember {
         fromZero: axis.fromZero,
         integer: axis.integer,
         log: isLog(this.config, side),
+        bytes: axis.bytes === true,
         ...(axis.part && { rows: axis.part.to - axis.part.from }),
       });
       this.axes[side] = grown;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { clockLabels, countLabels, elapsedLabels, logLabels, valueLabels } from "./tick-labels";
+import { byteLabels, clockLabels, countLabels, elapsedLabels, logLabels, valueLabels } from "./tick-labels";
 
 const NBSP = "\u00a0";
 
@@ -51,4 +51,10 @@ test("elapsed time has one unit along the axis", () => {
   expect(elapsedLabels([0, 1200, 2400, 3600])).toEqual(["0", `20${NBSP}min`, `40${NBSP}min`, `60${NBSP}min`]);
   expect(elapsedLabels([0, 7200])).toEqual(["0", `2${NBSP}h`]);
   expect(elapsedLabels([0, 15, 30])).toEqual(["0", `15${NBSP}s`, `30${NBSP}s`]);
+});
+
+test("sizes have one binary unit along the axis", () => {
+  const GIB = 1024 ** 3;
+  expect(byteLabels([0, GIB / 4, GIB / 2, GIB])).toEqual(["0", "0.25GiB", "0.50GiB", "1.00GiB"]);
+  expect(byteLabels([0, 1024, 2048])).toEqual(["0", "1KiB", "2KiB"]);
 });

@@ -1,4 +1,5 @@
 /** What stands beside a tick. Small values have the same decimals along an axis, large ones each their own unit. Pure. */
+import { byteUnit, formatBytes } from "@/lib/bytes";
 import { formatInteger, NBSP } from "@/lib/numbers";
 import { formatClock, formatClockMinutes, formatDate } from "@/lib/times";
 import { clean, TINY } from "./ticks";
@@ -36,6 +37,18 @@ export function valueLabels(ticks: readonly number[], percent = false): string[]
   const largest = Math.max(0, ...ticks.map(Math.abs));
   if (largest > 0 && largest < TINY && decimalsFor(stepOf(ticks)) > 3) return ticks.map(exponent);
   return largest < 1000 ? scaledLabels(ticks) : ticks.map((tick) => largeLabel(tick, stepOf(ticks)));
+}
+
+/** Labels of an axis of sizes, all in the unit of the largest: `0`, `0.25GiB`. The gutter has no room for a space. */
+export function byteLabels(ticks: readonly number[]): string[] {
+  const unit = byteUnit(Math.max(0, ...ticks));
+  const texts = valueLabels(ticks.map((tick) => clean(tick / unit.size)));
+  return ticks.map((tick, i) => (tick === 0 ? "0" : `${texts[i]}${unit.name}`));
+}
+
+/** One for itself, on a logarithmic axis: `954MiB`. */
+export function byteLabel(tick: number): string {
+  return formatBytes(tick).replace(NBSP, "");
 }
 
 /** `750`, `1k`, `1.25k`: no decimal that says nothing. */

@@ -29,3 +29,9 @@ test("without a finite value there is a place holder", () => {
   const before = yAxis(3, 9, PLAIN);
   expect(growAxis(before, null, null, PLAIN)).toBe(before);
 });
+
+test("ticks of sizes are round in their binary unit", () => {
+  const MIB = 1024 ** 2;
+  const { ticks } = yAxis(0, 900 * MIB, { fromZero: true, log: false, bytes: true });
+  expect(ticks.map((tick) => tick / MIB)).toEqual([0, 250, 500, 750, 1000]);
+});

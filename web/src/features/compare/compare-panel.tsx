@@ -113,7 +113,12 @@ function Lines({ name, runs, group, view, onZoom }: ComparePanelProps) {
   );
   const config = useMemo((): PlotConfig => {
     const isFraction = name.endsWith("_frac");
-    const axis = { ...PLAIN_AXIS, fromZero: isFraction || name === BATCH_SIZE, percent: isFraction };
+    const axis = {
+      ...PLAIN_AXIS,
+      fromZero: isFraction || name === BATCH_SIZE,
+      percent: isFraction,
+      bytes: name.endsWith("_bytes"),
+    };
     return { lines, left: axis, right: null, view, labelsOld: false };
   }, [lines, name, view]);
   return (

@@ -13,7 +13,7 @@ import { type RunCharts, useTrackState } from "@/components/chart/use-run-charts
 import { WhenNear } from "@/components/chart/when-near";
 import { formatInteger } from "@/lib/numbers";
 import styles from "./metric-panel.module.css";
-import { isFraction, metricText, startsAtZero } from "./metric-text";
+import { isFraction, isSize, metricText, startsAtZero } from "./metric-text";
 import { useTrackFacts } from "./use-track-facts";
 
 /** About one point for each pixel and a half of the widest panel. */
@@ -63,7 +63,12 @@ function PanelContent(props: MetricPanelProps & { children: React.ReactNode }) {
   const facts = useTrackFacts(track);
   const format = useCallback((reading: Reading) => metricText(name, reading.value), [name]);
   const config = useMemo((): PlotConfig => {
-    const axis = { ...PLAIN_AXIS, fromZero: startsAtZero(name), percent: isFraction(name) };
+    const axis = {
+      ...PLAIN_AXIS,
+      fromZero: startsAtZero(name),
+      percent: isFraction(name),
+      bytes: isSize(name),
+    };
     return { lines, left: axis, right: null, view, labelsOld: false };
   }, [name, lines, view]);
   return (

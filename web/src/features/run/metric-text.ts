@@ -8,6 +8,11 @@ export function metricText(name: string, value: MetricValue | undefined): string
   return formatMetric(name, value);
 }
 
+/** Sizes are written in binary units. */
+export function isSize(name: string): boolean {
+  return name.endsWith("_bytes");
+}
+
 /** Fractions begin at 0 and are written as %. */
 export function isFraction(name: string): boolean {
   return name.endsWith("_frac");

@@ -57,14 +57,15 @@ export function SystemPanel({ panel, group, onZoom }: SystemPanelProps) {
 }
 
 /** Tracks stay while their lines are the same, so that a chart only appends and never blinks. */
-function useConfig({ figure, lines, isPercent, unit }: SystemPanelData): {
+function useConfig({ figure, lines, isPercent }: SystemPanelData): {
   config: PlotConfig;
   first: MetricTrack;
 } {
   const names = lines.map(({ of }) => of).join("\n");
   const tracks = useMemo(
-    () => names.split("\n").map((of) => ({ of, track: new MetricTrack(trackName(figure, isPercent, unit)) })),
-    [names, figure, isPercent, unit],
+    () =>
+      names.split("\n").map((of) => ({ of, track: new MetricTrack(isPercent ? `${figure}_frac` : figure) })),
+    [names, figure, isPercent],
   );
   useEffect(() => {
     lines.forEach(({ series }, i) => {
@@ -81,7 +82,7 @@ function useConfig({ figure, lines, isPercent, unit }: SystemPanelData): {
         label: of || figure,
         ...(hasNames && { series: i }),
       })),
-      left: { ...PLAIN_AXIS, fromZero: true, percent: isPercent },
+      left: { ...PLAIN_AXIS, fromZero: true, percent: isPercent, bytes: figure.endsWith("_bytes") },
       right: null,
       view: VIEW,
       labelsOld: false,
@@ -89,10 +90,4 @@ function useConfig({ figure, lines, isPercent, unit }: SystemPanelData): {
     };
   }, [tracks, figure, isPercent]);
   return { config, first: tracks[0]?.track ?? new MetricTrack(figure) };
-}
-
-/** Its ending says how values are written. */
-function trackName(figure: string, isPercent: boolean, unit: string): string {
-  if (isPercent) return `${figure}_frac`;
-  return unit === "" ? figure : figure.replace(/_bytes$/, `_${unit.toLowerCase()}`);
 }

@@ -34,20 +34,6 @@ test("panels stand in their order, and only for what was measured", () => {
   expect(panels[0]?.format(0.25)).toBe("25.0%");
 });
 
-test("sizes are drawn in one unit, and told in bytes' own", () => {
-  const [, memory] = systemPanels(HISTORY);
-  expect([memory?.unit, memory?.lines[0]?.series.value.at(-1), memory?.format(2)]).toEqual([
-    "GiB",
-    2,
-    "2.00\u00a0GiB",
-  ]);
-  const [own] = systemPanels({
-    ...HISTORY,
-    series: [series("process_memory_bytes", "driver", [3 * 1024 ** 2])],
-  });
-  expect([own?.unit, own?.bound]).toEqual(["MiB", "in MiB"]);
-});
-
 test("of many processes the busiest are drawn, and the others are counted", () => {
   const many = Array.from({ length: 12 }, (_, i) => series("process_cpu_cores", `rank ${i}`, [i]));
   const [panel] = systemPanels({ ...HISTORY, at: [100], series: many });

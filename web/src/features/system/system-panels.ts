@@ -2,7 +2,7 @@
 
 import type { SystemHistory, SystemSeries } from "@/api/types";
 import type { TrackSeries } from "@/components/chart/metric-track";
-import { byteUnit, formatBytes } from "@/lib/bytes";
+import { formatBytes } from "@/lib/bytes";
 import { formatInteger, formatMetric, formatPercent, MISSING, NBSP } from "@/lib/numbers";
 
 export interface PanelLine {
@@ -17,8 +17,6 @@ export interface SystemPanelData {
   /** `of 125 GiB`; empty where nothing bounds it. */
   bound: string;
   isPercent: boolean;
-  /** Of the values of its lines, where they are sizes: `GiB`. */
-  unit: string;
   format: (value: number | null) => string;
   lines: PanelLine[];
   /** Lines that have no room: the busiest are drawn. */
@@ -34,7 +32,6 @@ interface Figure {
   figure: SystemSeries["figure"];
   title: string;
   isPercent?: boolean;
-  isBytes?: boolean;
   format: (value: number) => string;
   bound?: (history: SystemHistory) => string;
 }
@@ -52,7 +49,6 @@ const FIGURES: readonly Figure[] = [
   {
     figure: "memory_bytes",
     title: "Memory",
-    isBytes: true,
     format: formatBytes,
     bound: ({ memory_total_bytes }) =>
       memory_total_bytes === null ? "" : `of ${formatBytes(memory_total_bytes)}`,
@@ -64,12 +60,11 @@ const FIGURES: readonly Figure[] = [
     bound: () => "all engines",
   },
   { figure: "process_cpu_cores", title: "CPU by process", format: cores, bound: () => "in cores" },
-  { figure: "process_memory_bytes", title: "Memory by process", isBytes: true, format: formatBytes },
+  { figure: "process_memory_bytes", title: "Memory by process", format: formatBytes },
   { figure: "gpu_utilization_frac", title: "GPU", isPercent: true, format: formatPercent },
   {
     figure: "gpu_memory_bytes",
     title: "GPU memory",
-    isBytes: true,
     format: formatBytes,
     bound: ({ gpu_memory_total_bytes }) => {
       const totals = [...new Set(Object.values(gpu_memory_total_bytes))];
@@ -80,53 +75,30 @@ const FIGURES: readonly Figure[] = [
 
 /** Panels of what was measured at all, always in the same order. */
 export function systemPanels(history: SystemHistory): SystemPanelData[] {
-  return FIGURES.flatMap(
-    ({ figure, title, isPercent = false, isBytes = false, format, bound }): SystemPanelData[] => {
-      const all = history.series.filter(
-        (one) => one.figure === figure && one.mean.some((value) => value !== null),
-      );
-      if (all.length === 0) return [];
-      const shown = busiest(all);
-      // Ticks lie at round numbers: of bytes they would be round in no unit that is written.
-      const unit = isBytes ? byteUnit(Math.max(...shown.map(largest))) : { size: 1, name: "" };
-      return [
-        {
-          figure,
-          title,
-          bound: withUnit(bound?.(history) ?? "", unit.name),
-          isPercent,
-          unit: unit.name,
-          format: (value) => (value === null ? MISSING : format(value * unit.size)),
-          lines: shown.map((one) => ({
-            of: one.of ?? "",
-            series: trackSeries(history, scaled(one, unit.size)),
-          })),
-          numHidden: all.length - shown.length,
-        },
-      ];
-    },
-  );
-}
-
-function largest({ max }: SystemSeries): number {
-  return Math.max(0, ...max.map((value) => value ?? 0));
-}
-
-function scaled(one: SystemSeries, size: number): SystemSeries {
-  const divided = (values: readonly (number | null)[]) =>
-    values.map((value) => (value === null ? null : value / size));
-  return size === 1 ? one : { ...one, mean: divided(one.mean), max: divided(one.max) };
-}
-
-/** `of 24.0 GiB`, and the unit of the axis where that does not tell it. */
-function withUnit(bound: string, unit: string): string {
-  if (unit === "" || bound.includes(unit)) return bound;
-  return bound === "" ? `in ${unit}` : `${bound}, in ${unit}`;
+  return FIGURES.flatMap(({ figure, title, isPercent = false, format, bound }): SystemPanelData[] => {
+    const all = history.series.filter(
+      (one) => one.figure === figure && one.mean.some((value) => value !== null),
+    );
+    if (all.length === 0) return [];
+    const shown = busiest(all);
+    return [
+      {
+        figure,
+        title,
+        bound: bound?.(history) ?? "",
+        isPercent,
+        format: (value) => (value === null ? MISSING : format(value)),
+        lines: shown.map((one) => ({ of: one.of ?? "", series: trackSeries(history, one) })),
+        numHidden: all.length - shown.length,
+      },
+    ];
+  });
 }
 
 function busiest(all: readonly SystemSeries[]): SystemSeries[] {
   if (all.length <= MOST_LINES) return [...all];
-  const chosen = new Set([...all].sort((a, b) => largest(b) - largest(a)).slice(0, MOST_LINES));
+  const most = (one: SystemSeries) => Math.max(...one.max.map((value) => value ?? 0));
+  const chosen = new Set([...all].sort((a, b) => most(b) - most(a)).slice(0, MOST_LINES));
   return all.filter((one) => chosen.has(one));
 }
 

@@ -53,8 +53,9 @@ test("elapsed time has one unit along the axis", () => {
   expect(elapsedLabels([0, 15, 30])).toEqual(["0", `15${NBSP}s`, `30${NBSP}s`]);
 });
 
-test("sizes have one binary unit along the axis", () => {
+test("sizes have binary units", () => {
   const GIB = 1024 ** 3;
-  expect(byteLabels([0, GIB / 4, GIB / 2, GIB])).toEqual(["0", "0.25GiB", "0.50GiB", "1.00GiB"]);
+  expect(byteLabels([0, GIB / 4, GIB / 2, GIB])).toEqual(["0", "256MiB", "512MiB", "1GiB"]);
+  expect(byteLabels([0, 0.2 * GIB, 1.5 * GIB])).toEqual(["0", "0.2GiB", "1.5GiB"]);
   expect(byteLabels([0, 1024, 2048])).toEqual(["0", "1KiB", "2KiB"]);
 });

@@ -39,11 +39,16 @@ export function valueLabels(ticks: readonly number[], percent = false): string[]
   return largest < 1000 ? scaledLabels(ticks) : ticks.map((tick) => largeLabel(tick, stepOf(ticks)));
 }
 
-/** Labels of an axis of sizes, all in the unit of the largest: `0`, `0.25GiB`. The gutter has no room for a space. */
+/** Labels of an axis of sizes: `0`, `256MiB`, `1.5GiB`. The gutter has no room for a space. */
 export function byteLabels(ticks: readonly number[]): string[] {
   const unit = byteUnit(Math.max(0, ...ticks));
-  const texts = valueLabels(ticks.map((tick) => clean(tick / unit.size)));
-  return ticks.map((tick, i) => (tick === 0 ? "0" : `${texts[i]}${unit.name}`));
+  return ticks.map((tick) => {
+    if (tick === 0) return "0";
+    const own = byteUnit(tick);
+    // A whole number of a smaller unit is shorter than a fraction of the larger one.
+    const { size, name } = Number.isInteger(tick / own.size) ? own : unit;
+    return `${clean(tick / size)}${name}`;
+  });
 }
 
 /** One for itself, on a logarithmic axis: `954MiB`. */

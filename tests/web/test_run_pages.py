@@ -132,3 +132,4 @@ def test_a_run_that_failed_is_tried_again(server: LiveServer, page: Page) -> Non
     expect(page.get_by_role("dialog")).to_contain_text("Attempt 2 begins at step 0")
     page.get_by_role("button", name="Retry from 0").click()
     expect(page.get_by_role("region", name="Run", exact=True)).to_contain_text("Queued")
+    expect(page.get_by_role("main")).to_contain_text("Attempt 2 is queued")

@@ -42,7 +42,7 @@ web-unit: setup-dev
 	cd web && npm run --silent test
 
 stack: setup-dev  ## tests on the real parts: Ray, Megatron, the server, PostgreSQL, Chromium
-	SWELL_CHROMIUM=$$(cat build/chromium) $(BIN)/pytest -n $(WORKERS) --dist loadfile -m stack
+	SWELL_CHROMIUM=$$(cat build/chromium) $(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m stack
 
 bench: setup-dev  ## every figure of the README, measured now
 	$(BIN)/python -m bench

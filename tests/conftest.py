@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from playwright.sync_api import Browser
+
+from tests.web.browser import WEB, running_browser
 
 
 @pytest.fixture(scope="session")
@@ -22,3 +25,11 @@ def local_ray() -> Iterator[None]:
     )
     yield
     ray.shutdown()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """A Chromium for a module: Playwright holds an event loop, which other modules' tests want to themselves."""
+    assert (WEB / "dist" / "index.html").is_file(), "the dashboard is not built: run `make web`"
+    with running_browser() as browser:
+        yield browser

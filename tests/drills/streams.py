@@ -30,6 +30,8 @@ NUM_STREAMS = 20
 MAX_GROWTH_BYTES = 40 * 1024 * 1024
 """The ring of events holds 16 MiB; the rest is room for caches of the interpreter and the database."""
 MAX_END_S = 5.0
+_LISTENS_WITHIN_S = 30.0
+_HEARD_WITHIN_S = 10.0
 _SETTLED_AFTER = 0.2
 """Share of the time after which memory may only grow by what the ring holds."""
 
@@ -64,15 +66,18 @@ class Outcome:
 def drill(home: Path, *, seconds: float, num_streams: int = NUM_STREAMS) -> Outcome:
     """Record with one quick reader, one that reads a few bytes a second, and others that never read: so many in all."""
     outcome, sent_at = Outcome(), {}
-    stop = threading.Event()
+    listening, stop = threading.Event(), threading.Event()
     with server_with_runs(home, ["seen"]) as (server, [run]), ExitStack() as streams:
         slow = [streams.enter_context(_stream(server)) for _ in range(num_streams - 1)]
-        quick = threading.Thread(target=_listen, args=(server, sent_at, outcome, stop))
+        quick = threading.Thread(target=_listen, args=(server, sent_at, outcome, listening, stop))
         crawling = threading.Thread(target=_crawl, args=(slow[0], stop))
         for thread in (quick, crawling):
             thread.start()
+        listening.wait(_LISTENS_WITHIN_S)
         num_steps = _record(server, run, sent_at, outcome, seconds=seconds)
-        time.sleep(1.0)
+        given_up_at = time.monotonic() + _HEARD_WITHIN_S
+        while len(outcome.delays_s) < num_steps and time.monotonic() < given_up_at:
+            time.sleep(0.05)
         outcome.exit_code, outcome.end_s = server.terminate()
         stop.set()
         for thread in (quick, crawling):
@@ -137,11 +142,18 @@ def _crawl(opened: socket.socket, stop: threading.Event) -> None:
             return
 
 
-def _listen(server: ServerProcess, sent_at: dict[int, float], outcome: Outcome, stop: threading.Event) -> None:
+def _listen(
+    server: ServerProcess,
+    sent_at: dict[int, float],
+    outcome: Outcome,
+    listening: threading.Event,
+    stop: threading.Event,
+) -> None:
     is_steps = False
     try:
         with server.client(timeout_s=60) as http, http.stream("GET", "/events") as answer:
             for line in answer.iter_lines():
+                listening.set()
                 if line.startswith("event: "):
                     is_steps = line == "event: steps"
                 elif is_steps and line.startswith("data: "):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e.swell_stack import SwellStack
-from tests.web.browser import running_browser, watched_context
+from tests.web.browser import watched_context
 
 pytestmark = pytest.mark.stack
 
@@ -21,12 +21,12 @@ def newest_step(page: Page) -> int:
     return int(text.rsplit(" ", 1)[1].replace(",", ""))
 
 
-def test_charts_grow_while_looked_at_and_a_click_opens_the_step(stack: SwellStack) -> None:
+def test_charts_grow_while_looked_at_and_a_click_opens_the_step(stack: SwellStack, browser: Browser) -> None:
     run = stack.submit(name="looked at", iterations=500)
     try:
         stack.wait_until_it_trains(run, num_steps=2)
         link = next(word for word in stack.swell("login").out.split() if word.startswith("http"))
-        with running_browser() as browser, watched_context(browser, viewport={"width": 1400, "height": 900}) as watched:
+        with watched_context(browser, viewport={"width": 1400, "height": 900}) as watched:
             page = watched.open()
             page.goto(link)
             page.get_by_role("link", name="looked at").click()

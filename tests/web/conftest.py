@@ -9,14 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.server.live_server import LiveServer, running_server
-from tests.web.browser import WEB, Watched, running_browser, watched_context
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    assert (WEB / "dist" / "index.html").is_file(), "the dashboard is not built: run `make web`"
-    with running_browser() as browser:
-        yield browser
+from tests.web.browser import Watched, watched_context
 
 
 @pytest.fixture

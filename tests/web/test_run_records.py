@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -110,15 +111,16 @@ def test_rollouts_are_filtered_searched_and_compared(recorded: Recorded, page: P
 def test_lines_that_come_do_not_move_a_reader_who_looks_back(recorded: Recorded, page: Page) -> None:
     page.goto(recorded.address("logs"))
     lines = page.get_by_role("region", name="Lines")
-    last = recorded_lines(NUM_LINES - 1, 1)[0].text
-    expect(lines.get_by_text(last)).to_be_visible()
-    record_lines(recorded.server, recorded.run, [log_line(0, "while at the end", source="driver")])
+    last = recorded_lines(NUM_LINES - 1, 1)[0]
+    expect(lines.get_by_text(last.text)).to_be_visible()
+    later = last.at + timedelta(seconds=1)
+    record_lines(recorded.server, recorded.run, [log_line(0, "while at the end", at=later)])
     expect(lines.get_by_text("while at the end")).to_be_visible()
     lines.hover()
     page.mouse.wheel(0, -400)
     expect(page.get_by_role("button", name="Newest line")).to_be_visible()
     offset = lines.evaluate("element => element.scrollTop")
-    record_lines(recorded.server, recorded.run, [log_line(i, "behind", source="driver") for i in range(1, 38)])
+    record_lines(recorded.server, recorded.run, [log_line(i, "behind", at=later) for i in range(1, 38)])
     button = page.get_by_role("button", name="37 new lines")
     expect(button).to_be_visible()
     assert lines.evaluate("element => element.scrollTop") == offset

@@ -4,7 +4,7 @@ import { useDeleteRuns, useRestoreRuns } from "@/api/run-actions";
 import { announce } from "@/lib/announcements";
 import { formatInteger } from "@/lib/numbers";
 
-/** Calls `onDeleted` once they are gone. */
+/** Calls `onDeleted` as the request leaves: a page of the run must not ask for what is gone. */
 export function useDeleteWithUndo(onDeleted: () => void): (runIds: readonly string[]) => void {
   const remove = useDeleteRuns();
   const restore = useRestoreRuns();
@@ -15,9 +15,9 @@ export function useDeleteWithUndo(onDeleted: () => void): (runIds: readonly stri
       (error: unknown) => announce(problemSentence(error)),
     );
   return (runIds) => {
+    onDeleted();
     remove.mutateAsync(runIds).then(
       (deleted) => {
-        onDeleted();
         const text = deleted.length === 1 ? "Run deleted" : `${formatInteger(deleted.length)} runs deleted`;
         announce(text, { label: "Undo", act: () => void undo(deleted) });
       },

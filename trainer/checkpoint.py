@@ -76,7 +76,7 @@ def write_stage(directory: Path, stage: int, tensors: Mapping[str, Arrays]) -> N
     """
     flat = {f"{kind}/{name}": array for kind, arrays in tensors.items() for name, array in arrays.items()}
     num_bytes = sum(array.nbytes for array in flat.values())
-    _log.info("checkpoint: writing %d tensors of stage %d, %.1f MB", len(flat), stage, num_bytes / 1e6)
+    _log.info("checkpoint: writing %d tensors of stage %d, %.1f MiB", len(flat), stage, num_bytes / 2**20)
     save_file(flat, directory / f"stage-{stage}.safetensors")
     _log.info("checkpoint: stage %d is written", stage)
 

@@ -18,7 +18,7 @@ from server.logs.schemas import LogLineOut, LogPage
 from server.logs.storing import SEVERITIES
 
 _MAX_SEARCHED = 25_000
-"""Lines of each level that one page looks at when it searches; about 50 ms."""
+"""Lines of each level that one page looks at when it searches."""
 _MAX_SOURCES = 2_000
 _LEVELS = {severity: level for level, severity in SEVERITIES.items()}
 

@@ -21,10 +21,10 @@ from server.rollouts.books import in_view
 from server.steps.lineage import Segment, current_view, in_iteration_segments, iteration_segments
 
 _WINDOW_ROLLOUTS = 50_000
-"""Of one page; about 50 ms."""
+"""Looked at for one page."""
 _TEXT_WINDOW_ROLLOUTS = 5_000
 _MAX_UNPACKED_CHARS = 20_000_000
-"""Texts that one page searches; about 100 ms."""
+"""Texts that one page searches."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,9 @@ import { Button } from "@/components/button";
 import { EmptyState } from "@/components/empty-state";
 import { LoadingBars } from "@/components/loading-bars";
 import { ProblemPanel } from "@/components/problem-panel";
+import { classNames } from "@/lib/class-names";
 import { formatCount, formatInteger, formatMetric, formatPercent } from "@/lib/numbers";
+import pane from "./pane.module.css";
 import { type DiffPart, diffResponses } from "./response-diff";
 import styles from "./rollout-view.module.css";
 
@@ -28,7 +30,7 @@ export function DiffView({ runId, rollouts, firstId, secondId, onSwap }: DiffVie
   const error = first.error ?? second.error;
   const indexOf = (id: string) => rollouts.findIndex(({ rollout_id }) => rollout_id === id);
   return (
-    <section className={styles.pane} aria-label="Diff">
+    <section className={pane.pane} aria-label="Diff">
       {error ? (
         <ProblemPanel
           title="The responses did not load"
@@ -65,7 +67,7 @@ function Both({ first, second, onSwap }: { first: Side; second: Side; onSwap: ()
   }
   return (
     <>
-      <div className={styles.head}>
+      <div className={classNames(pane.head, styles.head)}>
         <h2>
           Rollout {formatInteger(first.index)} and {formatInteger(second.index)}
         </h2>

@@ -5,6 +5,7 @@ import type { RolloutGroup } from "@/api/types";
 import { formatInteger, formatMetric, MISSING } from "@/lib/numbers";
 import { fateText, isLeftOut, lengthsText, type RewardScale, rewardScale, shortId } from "./group-facts";
 import styles from "./group-list.module.css";
+import pane from "./pane.module.css";
 import { RewardBars } from "./reward-bars";
 
 const ROW_PX = 49;
@@ -42,8 +43,8 @@ export function GroupList({ groups, chosen, onChoose, onEnd, hasIterations, isOl
     if (at >= 0) rows.scrollToIndex(at, { align: "auto" });
   }, [rows, at]);
   return (
-    <section className={styles.pane} aria-label="Groups">
-      <div className={styles.head}>
+    <section className={pane.pane} aria-label="Groups">
+      <div className={pane.head}>
         <h2>Groups</h2>
         <span className={styles.count}>
           {formatInteger(groups.length)}

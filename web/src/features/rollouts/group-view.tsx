@@ -7,6 +7,7 @@ import { ForeignText } from "@/components/foreign-text";
 import { formatCount, formatDelta, formatInteger, formatMetric, MISSING } from "@/lib/numbers";
 import { fateOf, shortId, wordsOf } from "./group-facts";
 import styles from "./group-view.module.css";
+import pane from "./pane.module.css";
 import { RewardScatter } from "./reward-scatter";
 import { placesByRollout, type SamplePlace } from "./sample-places";
 
@@ -29,8 +30,8 @@ export function GroupView({ runId, group, rolloutId, diffId, onChoose, onDiff }:
   const { places, tokenCap } = usePlaces(runId, rollouts);
   const name = shortId(group.group_id);
   return (
-    <section className={styles.pane} aria-label={`Group ${name}`}>
-      <div className={styles.head}>
+    <section className={pane.pane} aria-label={`Group ${name}`}>
+      <div className={pane.head}>
         <h2 title={group.group_id} dir="auto">
           Group {name}
         </h2>

@@ -11,9 +11,11 @@ import { ForeignText } from "@/components/foreign-text";
 import { LoadingBars } from "@/components/loading-bars";
 import { ProblemPanel } from "@/components/problem-panel";
 import { Segmented } from "@/components/segmented";
+import { classNames } from "@/lib/class-names";
 import { copyText } from "@/lib/copy-text";
 import { formatInteger, formatMetric, formatRange } from "@/lib/numbers";
 import { fateOf, wordsOf } from "./group-facts";
+import pane from "./pane.module.css";
 import styles from "./rollout-view.module.css";
 import type { Shade } from "./rollouts-search";
 import {
@@ -55,7 +57,7 @@ export function RolloutView(props: RolloutViewProps) {
   const name = `Rollout ${formatInteger(index)}`;
   if (!data || (error && isPlaceholderData)) {
     return (
-      <section className={styles.pane} aria-label={name}>
+      <section className={pane.pane} aria-label={name}>
         {error ? (
           <ProblemPanel
             title={`${name} did not load`}
@@ -70,8 +72,8 @@ export function RolloutView(props: RolloutViewProps) {
     );
   }
   return (
-    <section className={styles.pane} aria-label={name} data-old={isPlaceholderData || undefined}>
-      <div className={styles.head}>
+    <section className={pane.pane} aria-label={name} data-old={isPlaceholderData || undefined}>
+      <div className={classNames(pane.head, styles.head)}>
         <h2 title={data.rollout_id}>{name}</h2>
         <span className={styles.note}>{factsText(data)}</span>
         {data.text !== null && (

@@ -26,6 +26,7 @@ import ray
 
 from trainer.architecture import Architecture, load_hf_config
 from trainer.checkpoint_files import check_tensors
+from trainer.contracts.actor_environment import actor_environment
 from trainer.contracts.loss_spec import LossSpec
 from trainer.contracts.model_spec import HuggingFaceModelSpec
 from trainer.contracts.policy_trainer import LogProbsOf, StepRecord, TrainerError, Weights
@@ -143,7 +144,10 @@ class RayPolicyTrainer:
             "collective_timeout_s": collective_timeout_s,
         }
         actor_class = ray.remote(RankActor).options(
-            num_cpus=cpus_per_rank, num_gpus=1 if device_type == "cuda" else 0, max_restarts=0
+            num_cpus=cpus_per_rank,
+            num_gpus=1 if device_type == "cuda" else 0,
+            max_restarts=0,
+            runtime_env={"env_vars": actor_environment(threads_per_rank)},
         )
         self._clocks = [RemoteClock() for _ in self._ranks]
         self._busy: set[int] = set()

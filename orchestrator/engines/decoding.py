@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 from transformers import DynamicCache, PreTrainedModel
 
 _MAX_BATCH = 256
@@ -88,8 +89,10 @@ class _Sequences:
         self._temperature = temperature
         self._cache = DynamicCache(config=model.config)
         distinct = {prompt: row for row, prompt in enumerate(dict.fromkeys(prompts))}
-        token_ids, self._mask = _left_padded(list(distinct), pad_id)
-        logits = self._forward(token_ids, (self._mask.cumsum(-1) - 1).clamp_min(0))
+        token_ids, mask = _left_padded(list(distinct), pad_id)
+        logits = self._forward(token_ids, mask, (mask.cumsum(-1) - 1).clamp_min(0))
+        self._positions = mask.sum(-1, keepdim=True)
+        self._bias = torch.zeros(mask.shape).masked_fill(mask == 0, float("-inf"))[:, None, None]
         self._origin = torch.arange(len(prompts))
         self._logits = logits[(rows := torch.tensor([distinct[prompt] for prompt in prompts]))]
         self._keep_rows(rows)
@@ -120,15 +123,16 @@ class _Sequences:
         ]
 
     def _step(self, token_ids: Tensor) -> None:
-        positions = self._mask.sum(-1, keepdim=True)
-        self._mask = torch.cat([self._mask, torch.ones_like(self._mask[:, :1])], dim=-1)
-        self._logits = self._forward(token_ids.unsqueeze(-1), positions)
+        # What attention adds to its scores, [B, 1, 1, S]: transformers would make it anew of a mask for every token.
+        self._bias = pad(self._bias, (0, 1))
+        self._logits = self._forward(token_ids.unsqueeze(-1), self._bias, self._positions)
+        self._positions = self._positions + 1
 
-    def _forward(self, token_ids: Tensor, position_ids: Tensor) -> Tensor:
+    def _forward(self, token_ids: Tensor, mask: Tensor, position_ids: Tensor) -> Tensor:
         """Read on by [B, S] tokens; returns logits [B, V] of what follows."""
         output = self._model(
             input_ids=token_ids,
-            attention_mask=self._mask,
+            attention_mask=mask,
             position_ids=position_ids,
             cache=self._cache,
             use_cache=True,
@@ -139,7 +143,7 @@ class _Sequences:
 
     def _keep_rows(self, rows: Tensor) -> None:
         self._cache.batch_select_indices(rows)
-        self._mask = self._mask[rows]
+        self._bias, self._positions = self._bias[rows], self._positions[rows]
 
 
 def _left_padded(prompts: Sequence[tuple[int, ...]], pad_id: int) -> tuple[Tensor, Tensor]:

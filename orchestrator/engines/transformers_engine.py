@@ -19,6 +19,7 @@ import numpy.typing as npt
 import ray
 
 from orchestrator.contracts.rollout import Completion, Sampling
+from trainer.contracts.actor_environment import actor_environment
 from trainer.contracts.policy_trainer import Weights
 from trainer.contracts.process_log import failures_logged, write_process_log
 from trainer.contracts.progress import log as progress_log
@@ -91,7 +92,7 @@ class TransformersEngine:
         actor_class = ray.remote(Replica).options(
             num_cpus=0,
             max_restarts=0,
-            runtime_env={"env_vars": {"OMP_NUM_THREADS": str(threads_per_replica)}},
+            runtime_env={"env_vars": actor_environment(threads_per_replica)},
         )
         self._actors = [actor_class.remote(k, dict(hf_config), options, log_directory) for k in range(replicas)]
         self._clocks = [RemoteClock() for _ in self._actors]

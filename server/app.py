@@ -21,12 +21,12 @@ from server.history import endpoints as history
 from server.http import problems
 from server.http.dashboard import Dashboard
 from server.http.hosts import HostGuard
+from server.http.openapi_document import describe
 from server.http.security_headers import SecurityHeaders
 from server.ingest import endpoints as ingest
 from server.ledger import endpoints as ledger
 from server.live import endpoints as live
 from server.logs import endpoints as logs
-from server.openapi import describe
 from server.planning import endpoints as planning
 from server.retention import endpoints as retention
 from server.rollouts import endpoints as rollouts

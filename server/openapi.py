@@ -1,83 +1,18 @@
-"""Completes the OpenAPI document: problems, tokens, the live stream. `python -m server.openapi > web/openapi.json`."""
+"""Prints the API's document, from which the dashboard's types are made: `python -m server.openapi > web/openapi.json`."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
 
 import orjson
-from fastapi import FastAPI
-from fastapi.openapi.utils import get_openapi
-from pydantic.json_schema import models_json_schema
 
-from server.http.problems import FieldProblem, Problem, problem_schema
-from server.live.schemas import (
-    CheckpointNewsEvent,
-    EventNewsEvent,
-    IterationNewsEvent,
-    LogNewsEvent,
-    ResyncEvent,
-    RunEvent,
-    StepsEvent,
-)
-
-_EVENTS = (
-    RunEvent,
-    StepsEvent,
-    ResyncEvent,
-    EventNewsEvent,
-    LogNewsEvent,
-    IterationNewsEvent,
-    CheckpointNewsEvent,
-)
-
-
-def describe(app: FastAPI) -> None:
-    """Let the app answer with the completed document, which is made once, when it is first asked for."""
-
-    def document() -> dict[str, Any]:
-        if app.openapi_schema is None:
-            app.openapi_schema = _document(app)
-        return app.openapi_schema
-
-    app.openapi = document  # type: ignore[method-assign]
-
-
-def _document(app: FastAPI) -> dict[str, Any]:
-    document = get_openapi(
-        title=app.title,
-        version=app.version,
-        routes=app.routes,
-        description="Reinforcement learning of language models with a batch size that may change at every step.",
-    )
-    schemas = document["components"]["schemas"]
-    for name in ("HTTPValidationError", "ValidationError"):
-        schemas.pop(name, None)
-    _, extra = models_json_schema(
-        [(model, "serialization") for model in (Problem, FieldProblem, *_EVENTS)],
-        ref_template="#/components/schemas/{model}",
-    )
-    schemas.update({name: schema for name, schema in extra["$defs"].items() if name not in schemas})
-    schemas["LiveEvent"] = {
-        "description": "One event of the live stream, told apart by its name.",
-        "oneOf": [{"$ref": f"#/components/schemas/{model.__name__}"} for model in _EVENTS],
-        "discriminator": {"propertyName": "event"},
-    }
-    document["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
-    document["security"] = [{"token": []}]
-    for operations in document["paths"].values():
-        for operation in operations.values():
-            operation["responses"].pop("422", None)
-            operation["responses"]["default"] = problem_schema()
-    return document
+from server.app import create_app
+from server.settings import Settings
 
 
 def main() -> None:
     """Write the document to standard output."""
-    from server.app import create_app
-    from server.settings import Settings
-
     app = create_app(Settings(home=Path()))
     sys.stdout.write(orjson.dumps(app.openapi(), option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS).decode() + "\n")
 

@@ -1,4 +1,4 @@
-"""Prints the API's document, from which the dashboard's types are made: `python -m server.openapi > web/openapi.json`."""
+"""Prints the API document, from which the dashboard types are made: `python -m server.openapi > web/openapi.json`."""
 
 from __future__ import annotations
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, PositiveFloat, PositiveInt
 
-from trainer.contracts.text_model import Name, TextModel
+from trainer.contracts.text_model import JsonObject, Name, TextModel
 
 
 class ReasoningGymTask(TextModel):
@@ -16,7 +16,7 @@ class ReasoningGymTask(TextModel):
     """Name of the task in reasoning_gym, e.g. `spell_backward`."""
     weight: PositiveFloat = 1.0
     """How often the task is drawn, relative to the others."""
-    config: dict[str, Any] = {}
+    config: JsonObject = {}
     """Arguments of the task's own configuration, e.g. `{min_word_len: 4}`."""
 
 

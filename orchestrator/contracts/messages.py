@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Any, Literal, Self, TypeAlias
+from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import AwareDatetime, Field, NonNegativeFloat, NonNegativeInt, PositiveInt, StrictInt, model_validator
 
@@ -30,7 +30,7 @@ from trainer.contracts.certificate import LossAggregation
 from trainer.contracts.metric import Reduction
 from trainer.contracts.optimizer_spec import LrUnit
 from trainer.contracts.policy_trainer import StepStatus
-from trainer.contracts.text_model import FieldError, Name, TextModel
+from trainer.contracts.text_model import FieldError, JsonObject, Name, TextModel
 
 StepNumber: TypeAlias = Annotated[StrictInt, Field(ge=0, le=2**53 - 1)]
 """Steps are integers that a browser can hold exactly."""
@@ -229,7 +229,7 @@ class EventMessage(TextModel):
     kind: Name
     at: AwareDatetime
     message: Annotated[str, Field(max_length=10_000)]
-    data: dict[str, Any] = {}
+    data: JsonObject = {}
 
 
 class EventsBatch(TextModel):

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import orjson
 from pydantic import Field, field_validator
 
-from trainer.contracts.text_model import Name, TextModel
+from trainer.contracts.text_model import JsonObject, Name, TextModel
 
 MAX_CONFIG_BYTES = 1024 * 1024
 
@@ -17,7 +17,7 @@ class ExternalRunSpec(TextModel):
 
     kind: Literal["external"]
     name: Name
-    config: dict[str, Any] = {}
+    config: JsonObject = {}
     """Whatever its writer wants to be shown, as JSON. Values under keys like `api_key` are not kept."""
     tags: Annotated[dict[Name, Annotated[str, Field(max_length=200)]], Field(max_length=100)] = {}
 

@@ -11,7 +11,7 @@ from orchestrator.contracts.messages import NonFinite, StepNumber
 from orchestrator.contracts.run_spec import RunSpec
 from orchestrator.contracts.run_state import RunState
 from server.runs.records import RunKind
-from trainer.contracts.text_model import Name, TextModel
+from trainer.contracts.text_model import JsonObject, Name, TextModel
 
 
 class LastStep(TextModel):
@@ -105,7 +105,7 @@ class RunChange(TextModel):
 class CloneRequest(TextModel):
     """What shall be different about a run that is submitted again."""
 
-    changes: dict[str, Any] = {}
+    changes: JsonObject = {}
     """A JSON merge patch of its spec: `{"optimizer": {"lr": 1e-4}}`; null takes a field away."""
 
 

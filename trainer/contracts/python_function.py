@@ -9,9 +9,9 @@ import importlib
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from pydantic import Field, JsonValue
+from pydantic import AfterValidator, Field, JsonValue
 
-from trainer.contracts.text_model import TextModel
+from trainer.contracts.text_model import TextModel, refuse_deep
 
 
 def name_or_function(value: object) -> str:
@@ -24,7 +24,7 @@ class PythonFunction(TextModel):
 
     python: Annotated[str, Field(max_length=200, pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*$")]
     """`module:function`. The module must be importable where the run's processes are, e.g. by PYTHONPATH."""
-    arguments: dict[str, JsonValue] = {}
+    arguments: Annotated[dict[str, JsonValue], AfterValidator(refuse_deep)] = {}
     """What the function gets by keyword beside its data."""
 
     def load(self, field: str) -> Callable[..., Any]:

@@ -4,11 +4,28 @@ from __future__ import annotations
 
 from typing import Annotated, Any, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema
 
 Name: TypeAlias = Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
 NonNegativeFraction: TypeAlias = Annotated[float, Field(ge=0.0, lt=1.0)]
+MAX_NESTING = 100
+"""Objects and lists within each other. What was read must be written again, and writers of JSON end at about 250."""
+
+
+def refuse_deep(value: dict[str, Any]) -> dict[str, Any]:
+    """The same, when it is at most MAX_NESTING deep; for fields whose JSON their writer chose. Raises ValueError."""
+    level: list[Any] = [value]
+    for _ in range(MAX_NESTING):
+        parts = [part.values() if isinstance(part, dict) else part for part in level]
+        level = [inner for part in parts for inner in part if isinstance(inner, dict | list | tuple)]
+        if not level:
+            return value
+    raise ValueError(f"holds objects or lists more than {MAX_NESTING} deep; write them flatter")
+
+
+JsonObject: TypeAlias = Annotated[dict[str, Any], AfterValidator(refuse_deep)]
+"""JSON that its writer chose: only its depth is bounded."""
 
 
 def _make_integers_strict(part: Any) -> None:

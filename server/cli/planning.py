@@ -26,7 +26,7 @@ class PlanOptions:
 class PlanningServer(Protocol):
     """What planning after an earlier run needs of a client."""
 
-    def plan(self, request: PlanRequest) -> RunPlan: ...
+    def plan(self, spec: RunSpec, *, lengths: Lengths | None, kept_frac: float) -> RunPlan: ...
 
 
 def plan_here(spec_file: SpecFile, options: PlanOptions) -> RunPlan:
@@ -35,7 +35,7 @@ def plan_here(spec_file: SpecFile, options: PlanOptions) -> RunPlan:
     from orchestrator.planning.plan import plan_run
     from orchestrator.preflight import find_wrong, warn_of_this_machine
 
-    request = _request(spec_file, options)
+    request = PlanRequest(spec=_checked(spec_file.spec), lengths=options.lengths, kept_frac=options.kept_frac)
     if found := find_wrong(request.spec):
         raise _refused([(pointer(field.split(".")), message) for field, message in found])
     try:
@@ -48,9 +48,9 @@ def plan_here(spec_file: SpecFile, options: PlanOptions) -> RunPlan:
 
 def plan_after_run(server: PlanningServer, spec_file: SpecFile, options: PlanOptions) -> RunPlan:
     """Foresee the run with the lengths of an earlier one. Raises InvalidError with pointers into the spec file."""
-    request = _request(spec_file, options)
+    spec = _checked(spec_file.spec)
     try:
-        return server.plan(request)
+        return server.plan(spec, lengths=options.lengths, kept_frac=options.kept_frac)
     except InvalidError as error:
         fields = [
             field.model_copy(update={"pointer": field.pointer and field.pointer.removeprefix("/spec")})
@@ -62,10 +62,6 @@ def plan_after_run(server: PlanningServer, spec_file: SpecFile, options: PlanOpt
 def with_run(spec_file: SpecFile, run: str) -> SpecFile:
     """The file, knowing that `--run` is where the lengths were asked for."""
     return replace(spec_file, changed=spec_file.changed | {"/lengths/run": f"--run {run}"})
-
-
-def _request(spec_file: SpecFile, options: PlanOptions) -> PlanRequest:
-    return PlanRequest(spec=_checked(spec_file.spec), lengths=options.lengths, kept_frac=options.kept_frac)
 
 
 def _checked(spec: dict[str, Any]) -> RunSpec:

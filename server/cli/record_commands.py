@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -23,6 +24,15 @@ from server.history.schemas import Aggregation, MetricHistory, XAxis
 commands = typer.Typer()
 
 _FORMATS = ("csv", "jsonl", "parquet")
+
+
+class PartOfRun(StrEnum):
+    """What of a run is in the file: the server's `ExportedPart`, which is slow to import."""
+
+    STEPS = "steps"
+    SCHEDULES = "schedules"
+    ITERATIONS = "iterations"
+    ROLLOUTS = "rollouts"
 
 
 @commands.command()
@@ -89,10 +99,13 @@ def export(
     format_: Annotated[
         str | None, typer.Option("--format", metavar="csv|jsonl|parquet", help="Else as the name of the file ends.")
     ] = None,
-    superseded: Annotated[bool, typer.Option(help="Also steps that a later attempt trained again.")] = True,
+    what: Annotated[
+        PartOfRun, typer.Option(help="Steps with their metrics, where each sample ran, the books, or the rollouts.")
+    ] = PartOfRun.STEPS,
+    superseded: Annotated[bool, typer.Option(help="Also what a later attempt did again.")] = True,
     as_json: Json = False,
 ) -> None:
-    """Write every step of a run with its counts, metrics and weights to a file."""
+    """Write every step of a run with its counts, metrics and weights to a file; or, with --what, its other records."""
     to_stdout = str(file) == "-"
     wanted = format_ or ("csv" if to_stdout else file.suffix[1:])
     if wanted not in _FORMATS:
@@ -100,7 +113,7 @@ def export(
         raise command_error(ExitCode.BAD_INPUT, "bad-format", "Unknown format", detail)
     with connect() as client:
         target = sys.stdout.buffer if to_stdout else file
-        size = client.export(run, target, format=wanted, superseded=superseded)
+        size = client.export(run, target, what=what.value, format=wanted, superseded=superseded)
     if not to_stdout:
         tell_result(f"{file}: {size:,} bytes", as_json=as_json, file=str(file), bytes=size)
 

@@ -10,6 +10,7 @@
 It needs neither torch nor ray, and no other part of the server than the plain description of its answers.
 """
 
+from orchestrator.contracts.plan import ConstantLengths, LognormalLengths, RunLengths
 from server.client.client import SwellClient
 from server.client.problem import InvalidError, NoServerError, NotFoundError, SwellError
 from server.client.recording.external import deliver_journal
@@ -18,12 +19,15 @@ from server.client.recording.recorder import Recorder
 from trainer.contracts.metric import Metric, Reduction
 
 __all__ = [
+    "ConstantLengths",
     "InvalidError",
+    "LognormalLengths",
     "Metric",
     "NoServerError",
     "NotFoundError",
     "Recorder",
     "Reduction",
+    "RunLengths",
     "SwellClient",
     "SwellError",
     "deliver_journal",

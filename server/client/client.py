@@ -5,8 +5,7 @@ A run is named by its id, or by its name: then the newest of that name is meant.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -15,22 +14,25 @@ from uuid import uuid4
 
 import httpx
 
-from orchestrator.contracts.plan import PlanRequest, RunPlan
-from server.auth.schemas import LoginLink, NewAdminToken, NewToken, TokenList
+from orchestrator.contracts.plan import Lengths, RunPlan
+from orchestrator.contracts.run_spec import RunSpec
 from server.client import watch
+from server.client.access import ServerAccess
 from server.client.connection import Connection
 from server.client.location import access_token, read_settings, server_url
+from server.client.paging import given
 from server.client.recording.external import RecorderOptions, create_attempt, make_recorder, next_attempt
 from server.client.recording.recorder import MAX_QUEUED_STEPS, Recorder
-from server.client.run_records import RunRecords, given
+from server.client.run_records import RunRecords
+from server.live.schemas import LiveEvent, LivePage
 from server.runs.schemas import DeletedRun, Run, RunPage
+from trainer.contracts.text_model import TextModel
 
-_ID = re.compile(r"run_[0-9A-Z]{26}")
-_STEPS_PER_PAGE = 1000
-_EVENTS_PER_PAGE = 1000
+_POLL_S = 20
+"""How long the server lets a question for news wait: less than a request may take."""
 
 
-class SwellClient(RunRecords):
+class SwellClient(RunRecords, ServerAccess):
     """One server, asked with one token. Safe from any thread; not to be used after a fork."""
 
     def __init__(
@@ -82,9 +84,29 @@ class SwellClient(RunRecords):
         headers = {"Idempotency-Key": idempotency_key or uuid4().hex}
         return self._connection.ask(Run, "POST", "/runs", json=spec, headers=headers)
 
-    def plan(self, request: PlanRequest) -> RunPlan:
-        """What a run would be, e.g. with the lengths of an earlier one. Nothing is started."""
-        body = request.model_dump(mode="json", exclude_unset=True)
+    def plan(
+        self,
+        spec: Mapping[str, Any] | RunSpec,
+        *,
+        lengths: Lengths | Sequence[int] | None = None,
+        kept_frac: float = 1.0,
+        max_scheduled_steps: int = 64,
+    ) -> RunPlan:
+        """What a run would be: sizes, learning rate, micro-batches, idle time. Nothing is started.
+
+        lengths: tokens of samples, or where they come from, e.g. `RunLengths(type="run", run="earlier")`; None: assumed
+        from the spec. kept_frac: share of the rollouts that the filter will leave. max_scheduled_steps: so many, spread
+        over the run, are cut into micro-batches.
+
+        Raises:
+            InvalidError: it cannot work. Its pointers begin with `/spec` or `/lengths`.
+        """
+        body = {
+            "spec": spec.model_dump(mode="json", exclude_unset=True) if isinstance(spec, RunSpec) else spec,
+            "lengths": _lengths(lengths),
+            "kept_frac": kept_frac,
+            "max_scheduled_steps": max_scheduled_steps,
+        }
         return self._connection.ask(RunPlan, "POST", "/plan", json=body)
 
     def runs(
@@ -113,6 +135,20 @@ class SwellClient(RunRecords):
     def watch(self, run: str) -> Iterator[Run]:
         """The run now and after each change, up to its end. A server that restarts is waited for."""
         return watch.changes(self, run)
+
+    def live(self, *runs: str) -> Iterator[LiveEvent]:
+        """What happens from now on, as it happens, to these runs or to all: states, steps, news of logs and rollouts.
+
+        It does not end by itself. `resync` says that something was missed and has to be asked for.
+        """
+        only = [("run", self._id_of(run)) for run in runs]
+        cursor: str | None = None
+        while True:
+            # The first question is where now is, and waits for nothing.
+            params = [*only, *given(cursor=cursor, timeout_s=0 if cursor is None else _POLL_S)]
+            page = self._connection.ask(LivePage, "GET", "/events/poll", params=params)
+            cursor = page.cursor
+            yield from page.events
 
     def cancel(self, run: str, *, kill: bool = False) -> Run:
         """Ask a run to stop: after its step, or at once."""
@@ -198,31 +234,13 @@ class SwellClient(RunRecords):
         options = RecorderOptions(journal=journal, total_steps=total_steps, max_queued_steps=max_queued_steps)
         return make_recorder(next_attempt(self._connection, self._id_of(run)), options)
 
-    # Access
-
-    def login_link(self) -> str:
-        """A new link that logs one browser in."""
-        return self.url + self._connection.ask(LoginLink, "POST", "/login-links").url
-
-    def tokens(self) -> TokenList:
-        """Tokens of programs and browsers, without their secrets."""
-        return self._connection.ask(TokenList, "GET", "/tokens")
-
-    def create_token(self, name: str, *, access: Literal["read", "write", "admin"]) -> NewToken:
-        """Make a token for a program. Its secret is told here and never again."""
-        return self._connection.ask(NewToken, "POST", "/tokens", json={"name": name, "access": access})
-
-    def rotate_token(self, token_id: int) -> NewToken:
-        """Give a program's token another secret, which is told here and never again. The old one ends at once."""
-        return self._connection.ask(NewToken, "POST", f"/tokens/{token_id:d}/rotate")
-
-    def rotate_admin_token(self) -> str:
-        """Give the admin token another secret, in the server's own file too. The old one ends at once."""
-        return self._connection.ask(NewAdminToken, "POST", "/admin-token/rotate").token
-
-    def revoke_token(self, token_id: int) -> None:
-        """End a token at once."""
-        self._connection.send("DELETE", f"/tokens/{token_id:d}")
-
     def _tell(self, run: str, what: str, body: Mapping[str, Any] | None = None) -> Run:
         return self._connection.ask(Run, "POST", f"{self._path(run)}/{what}", json=body)
+
+
+def _lengths(lengths: Lengths | Sequence[int] | None) -> Any:
+    if lengths is None:
+        return None
+    if isinstance(lengths, TextModel):
+        return lengths.model_dump(mode="json")
+    return {"type": "list", "num_tokens": list(lengths)}

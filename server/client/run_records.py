@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from datetime import datetime
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO, Literal, TypeAlias
 from urllib.parse import quote
 
 from orchestrator.contracts.log_messages import LogLevel
 from orchestrator.contracts.rollout_messages import RolloutFate
 from server.advisories.schemas import AdvisoryReport
 from server.checkpoints.schemas import CheckpointOut, CheckpointPage
-from server.client.connection import Params
 from server.client.log_reader import LogQuery, follow, newest_lines
-from server.client.run_names import NamedRuns
+from server.client.paging import all_items, given
+from server.client.step_records import StepRecords
 from server.events.schemas import RunEventOut, RunEventPage
 from server.history.schemas import Aggregation, MetricCatalogue, MetricHistory, XAxis
 from server.ledger.schemas import Ledger
 from server.logs.schemas import LogLineOut, LogPage
+from server.retention.schemas import RetentionInfo
 from server.rollouts.schemas import IterationBooks, IterationPage, RolloutDetail, RolloutGroup, RolloutPage
 from server.runs.schemas import Run
-from server.steps.schemas import StepPage, StepRow, StepScheduleOut
+from server.system.schemas import SystemHistory
 
 _PAGE = ("limit", "1000")
 
+ExportedPart: TypeAlias = Literal["steps", "schedules", "iterations", "rollouts"]
+"""What of a run is in an exported file."""
 
-class RunRecords(NamedRuns):
+
+class RunRecords(StepRecords):
     """The records of any run."""
 
     def show(self, run: str) -> Run:
@@ -38,7 +43,7 @@ class RunRecords(NamedRuns):
 
     def metrics(
         self,
-        run: str,
+        runs: str | Sequence[str],
         *names: str,
         x: XAxis | str = XAxis.STEP,
         first: float | None = None,
@@ -47,47 +52,59 @@ class RunRecords(NamedRuns):
         agg: Aggregation | str = Aggregation.MINMAX,
         superseded: bool = False,
     ) -> MetricHistory:
-        """Metrics in columns: `.series[k].x`, `.value`, `.weight`. What is missing is told in `.errors`.
+        """Metrics in columns: `.series[k].run`, `.x`, `.value`, `.weight`. What is missing is told in `.errors`.
 
-        first, end: range on the x axis, the end not included. max_points: with more points they come as buckets;
-        `agg="none"` gives every point. superseded: also steps that a later attempt trained again.
+        runs: one, or several. first, end: range on the x axis, the end not included. max_points: with more points they
+        come as buckets; `agg="none"` gives every point. superseded: also steps that a later attempt trained again.
         """
         params = [
-            ("run", self._id_of(run)),
+            *(("run", self._id_of(run)) for run in ([runs] if isinstance(runs, str) else runs)),
             *(("name", name) for name in names),
             *given(x=str(x), max_points=max_points, agg=str(agg), superseded=superseded, to=end),
             *([] if first is None else [("from", str(first))]),
         ]
         return self._connection.ask(MetricHistory, "GET", "/metrics/query", params=params)
 
-    def steps(self, run: str, *, first: int = 0) -> Iterator[StepRow]:
-        """All steps from `first` on, in ascending order, each from the newest attempt that trained it."""
-        return self._all(StepPage, f"{self._path(run)}/steps", [_PAGE], at=("from", first), then="next_from")
-
-    def step(self, run: str, step: int) -> StepRow:
-        """One step with its counts and metrics."""
-        return self._connection.ask(StepRow, "GET", f"{self._path(run)}/steps/{step:d}")
-
-    def schedule(self, run: str, step: int) -> StepScheduleOut:
-        """Which sample of a step ran on which rank in which micro-batch."""
-        return self._connection.ask(StepScheduleOut, "GET", f"{self._path(run)}/steps/{step:d}/schedule")
-
     def events(self, run: str, *, after: int = 0) -> Iterator[RunEventOut]:
         """What happened to a run, oldest first. after: the id of the last event that is known."""
-        return self._all(RunEventPage, f"{self._path(run)}/events", [_PAGE], at=("after", after), then="next_after")
+        return all_items(
+            self._connection, RunEventPage, f"{self._path(run)}/events", [_PAGE], at=("after", after), then="next_after"
+        )
 
     def iterations(self, run: str, *, first: int = 0) -> Iterator[IterationBooks]:
         """The books of all iterations from `first` on, in ascending order."""
         path = f"{self._path(run)}/iterations"
-        return self._all(IterationPage, path, [_PAGE], at=("from", first), then="next_from")
+        return all_items(self._connection, IterationPage, path, [_PAGE], at=("from", first), then="next_from")
 
-    def ledger(self, run: str) -> Ledger:
-        """What became of all rollouts of the run, and whether the books balance."""
-        return self._connection.ask(Ledger, "GET", f"{self._path(run)}/ledger")
+    def ledger(self, run: str, *, first: int | None = None, end: int | None = None) -> Ledger:
+        """What became of the rollouts of the run, and whether the books balance.
 
-    def advisories(self, run: str) -> AdvisoryReport:
-        """What is odd about a run, and what to do about it."""
-        return self._connection.ask(AdvisoryReport, "GET", f"{self._path(run)}/advisories")
+        first, end: only of the iterations that trained these steps, the end not included.
+        """
+        params = [*given(to=end), *([] if first is None else [("from", str(first))])]
+        return self._connection.ask(Ledger, "GET", f"{self._path(run)}/ledger", params=params)
+
+    def advisories(self, run: str, *, steps: int | None = None) -> AdvisoryReport:
+        """What is odd about a run, and what to do about it. steps: how many of the newest are looked at."""
+        path = f"{self._path(run)}/advisories"
+        return self._connection.ask(AdvisoryReport, "GET", path, params=given(steps=steps))
+
+    def system(
+        self, run: str, *, first: datetime | None = None, end: datetime | None = None, max_points: int = 300
+    ) -> SystemHistory:
+        """How busy the machine of a run was, in columns over time: CPU, memory, GPUs, generation.
+
+        max_points: with more samples they come as buckets.
+        """
+        params = [
+            *given(max_points=max_points, to=end and end.timestamp()),
+            *([] if first is None else [("from", str(first.timestamp()))]),
+        ]
+        return self._connection.ask(SystemHistory, "GET", f"{self._path(run)}/system", params=params)
+
+    def retention(self, run: str) -> RetentionInfo:
+        """How much of a run's large records is kept, and what was taken away."""
+        return self._connection.ask(RetentionInfo, "GET", f"{self._path(run)}/retention")
 
     def rollouts(
         self,
@@ -119,7 +136,9 @@ class RunRecords(NamedRuns):
             q=text,
         )
         path = f"{self._path(run)}/rollouts"
-        return self._all(RolloutPage, path, [*params, ("limit", "100")], at=("cursor", None), then="next_cursor")
+        return all_items(
+            self._connection, RolloutPage, path, [*params, ("limit", "100")], at=("cursor", None), then="next_cursor"
+        )
 
     def rollout(self, run: str, rollout_id: str) -> RolloutDetail:
         """One rollout with its tokens, their log-probs, and where it was trained."""
@@ -128,7 +147,9 @@ class RunRecords(NamedRuns):
     def checkpoints(self, run: str) -> Iterator[CheckpointOut]:
         """The checkpoints of all attempts, removed ones included, the highest step first."""
         path = f"{self._path(run)}/checkpoints"
-        return self._all(CheckpointPage, path, [("limit", "500")], at=("cursor", None), then="next_cursor")
+        return all_items(
+            self._connection, CheckpointPage, path, [("limit", "500")], at=("cursor", None), then="next_cursor"
+        )
 
     def logs(
         self,
@@ -176,45 +197,24 @@ class RunRecords(NamedRuns):
         run: str,
         target: Path | BinaryIO,
         *,
+        what: ExportedPart = "steps",
         format: str | None = None,  # noqa: A002
         superseded: bool = True,
     ) -> int:
         """Write every step with its counts, metrics and weights to a file; returns its size in bytes.
 
+        what: instead of the steps, where each sample ran, the books of the iterations, or the recorded rollouts.
         format: csv, jsonl or parquet; None: as the file's name ends. A file that cannot be finished is not left behind.
         """
         if isinstance(target, Path):
             partial = target.with_name(f"{target.name}.partial")
             try:
                 with partial.open("wb") as file:
-                    size = self.export(run, file, format=format or target.suffix[1:], superseded=superseded)
+                    size = self.export(run, file, what=what, format=format or target.suffix[1:], superseded=superseded)
                 partial.replace(target)
             finally:
                 partial.unlink(missing_ok=True)
             return size
-        params = given(format=format or "csv", superseded=superseded)
+        params = given(what=what, format=format or "csv", superseded=superseded)
         with self._connection.stream(f"{self._path(run)}/export", params=params) as pieces:
             return sum(target.write(piece) for piece in pieces)
-
-    def _all(self, page: type[Any], path: str, params: Params, *, at: tuple[str, Any], then: str) -> Iterator[Any]:
-        """The items of all pages. at: parameter of the position, and the first one. then: field of the next one."""
-        name, position = at
-        while True:
-            found = self._connection.ask(page, "GET", path, params=[*params, *given(**{name: position})])
-            yield from found.items
-            position = getattr(found, then)
-            if position is None:
-                return
-
-
-def given(**params: Any) -> list[tuple[str, str]]:
-    """Parameters that are there, as texts.
-
-    >>> given(a=1, b=None, c=True)
-    [('a', '1'), ('c', 'true')]
-    """
-    return [
-        (name, str(value).lower() if isinstance(value, bool) else str(value))
-        for name, value in params.items()
-        if value is not None
-    ]

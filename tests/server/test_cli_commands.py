@@ -1,5 +1,6 @@
 """Commands against a real server that starts no jobs."""
 
+import csv
 import json
 import sys
 import threading
@@ -18,7 +19,7 @@ from server.client.client import SwellClient
 from server.client.location import read_token
 from tests.server.factories import metric, spec_json, step_message
 from tests.server.live_server import LaunchedRun, LiveServer
-from tests.server.record_factories import log_line, post
+from tests.server.record_factories import iteration_message, log_line, post
 
 pytestmark = pytest.mark.stack
 
@@ -253,8 +254,8 @@ def test_a_plan_takes_the_lengths_of_an_earlier_run(swell: Swell, recorded: Laun
 
 
 def test_points_are_printed_as_lines_for_other_programs(swell: Swell, recorded: LaunchedRun) -> None:
-    csv = swell("metrics", "recorded", "reward/mean", "--format", "csv")
-    assert (csv.code, csv.out.splitlines()[0].split(",")[:4]) == (0, ["run", "name", "attempt", "step"])
+    table = swell("metrics", "recorded", "reward/mean", "--format", "csv")
+    assert (table.code, table.out.splitlines()[0].split(",")[:4]) == (0, ["run", "name", "attempt", "step"])
     lines = swell("metrics", "recorded", "train/loss", "--format", "jsonl", "--x", "samples").out.splitlines()
     assert [(point["x"], point["value"]) for point in map(json.loads, lines)] == [(4, 0.5), (6, "NaN"), (9, 0.5)]
     missing = swell("metrics", "recorded", "no/such", "--format", "csv")
@@ -271,6 +272,15 @@ def test_a_run_is_exported_to_a_file(swell: Swell, recorded: LaunchedRun, tmp_pa
     assert swell("export", "recorded", str(tmp_path / "run.xls")).code == 2
     assert swell("export", "nobody", str(tmp_path / "run.csv")).code == 3
     assert [path.name for path in tmp_path.glob("run.*")] == ["run.jsonl"]
+
+
+def test_schedules_books_and_rollouts_are_exported_too(swell: Swell, recorded: LaunchedRun, tmp_path: Path) -> None:
+    assert post(swell.server, recorded, "rollouts", iteration_message(0)).status_code == 200
+    for what, num_rows in (("schedules", 4 + 2 + 3), ("iterations", 1), ("rollouts", 4)):
+        path = tmp_path / f"{what}.csv"
+        assert swell("export", "recorded", str(path), "--what", what).code == 0
+        assert len(list(csv.DictReader(path.read_text().splitlines()))) == num_rows, what
+    assert swell("export", "recorded", str(tmp_path / "x.csv"), "--what", "everything").code == 2
 
 
 def test_logs_are_printed_harmless_and_as_json(swell: Swell, recorded: LaunchedRun) -> None:

@@ -11,7 +11,8 @@ import pytest
 import yaml
 from rich.console import Console
 
-from orchestrator.contracts.plan import PlanRequest, RunPlan
+from orchestrator.contracts.plan import Lengths, RunPlan
+from orchestrator.contracts.run_spec import RunSpec
 from server.cli.main import main
 from server.cli.plan_report import plan_report
 from server.cli.planning import PlanOptions, plan_after_run, plan_here, with_run
@@ -170,7 +171,7 @@ class RefusingServer:
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
 
-    def plan(self, request: PlanRequest) -> RunPlan:
+    def plan(self, spec: RunSpec, *, lengths: Lengths | None, kept_frac: float) -> RunPlan:
         raise InvalidError(self._problem)
 
 

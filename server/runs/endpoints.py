@@ -84,7 +84,7 @@ def list_runs(
     limit: Annotated[WholeNumber, Query(ge=1, le=500)] = 100,
 ) -> RunPage:
     """Runs, newest first unless told otherwise."""
-    unstated = RunFilter(text=text, name=name, tags=tuple(map(_tag, tag)), archived=archived)
+    unstated = RunFilter(text=text, name=name, tags=tuple(tag), archived=archived)
     filter_ = replace(unstated, states=tuple(state))
     sorted_by = RunSort(key=sort, order=order)
     try:
@@ -127,8 +127,3 @@ def change_run(
     runs.change(known.id, change, by=asking.name, version=version_of(if_match))
     supervisor.wake()
     return shown_run(database, known.id, response)
-
-
-def _tag(text: str) -> tuple[str, str | None]:
-    tag, equals, value = text.partition("=")
-    return tag, value if equals else None

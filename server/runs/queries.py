@@ -36,8 +36,8 @@ class RunFilter:
     """Part of the name or the id, whatever its case."""
     name: str | None = None
     """The whole name."""
-    tags: tuple[tuple[str, str | None], ...] = ()
-    """(tag, value); None: any value. All must match."""
+    tags: tuple[str, ...] = ()
+    """`tag=value`, or `tag` for any value; all must match. Tags may hold a `=` themselves."""
     archived: bool = False
     """Whether archived ones are shown too."""
 
@@ -217,9 +217,10 @@ def _matches(filter_: RunFilter) -> ColumnElement[bool]:
         terms.append(runs.c.name == filter_.name)
     if filter_.text:
         terms.append(or_(runs.c.name.icontains(filter_.text, autoescape=True), runs.c.id == filter_.text))
-    for tag, value in filter_.tags:
-        same = [run_tags.c.run_key == runs.c.key, run_tags.c.tag == tag]
-        terms.append(exists().where(*same, *([run_tags.c.value == value] if value is not None else [])))
+    for text in filter_.tags:
+        # Where the tag ends and the value begins is not told by the text: either may hold a `=`.
+        is_named = or_(run_tags.c.tag == text, run_tags.c.tag + "=" + run_tags.c.value == text)
+        terms.append(exists().where(run_tags.c.run_key == runs.c.key, is_named))
     return and_(*terms)
 
 

@@ -73,6 +73,10 @@ def test_filters_narrow_the_list_and_states_are_counted_without_the_state_filter
     page = server.get("/runs", state="starting")
     assert page["total"] == 1
     assert (page["by_state"]["queued"], page["by_state"]["starting"], page["by_state"]["failed"]) == (2, 1, 0)
+    equation = server.submit(name="equation", tags={"a=b": "c=d", "empty": ""})
+    for text in ("a=b", "a=b=c=d", "empty", "empty="):
+        assert found(tag=text) == [equation]
+    assert found(tag="a") == found(tag="a=b=c") == found(tag="task=") == []
 
 
 def test_a_queued_run_is_cancelled_at_once(server: LiveServer) -> None:

@@ -31,7 +31,7 @@ class StrictRequest(Request):
             raw = await self._bounded(self._limit)
             if raw:
                 self._check_content_type()
-            self._body = _decoded(raw, self.headers.get("content-encoding", "identity"), self._limit)
+            self._body = _decoded(raw, self.headers.get("content-encoding", "identity").lower(), self._limit)
         return self._body
 
     async def json(self) -> Any:
@@ -111,6 +111,9 @@ def _decoded(raw: bytes, encoding: str, limit: int) -> bytes:
         raise _too_large(limit)
     if not stream.eof:
         raise ProblemError(400, "malformed-gzip", "The compressed body ends early.")
+    if stream.unused_data:
+        # Taken silently, the rest of what was sent would be lost.
+        raise ProblemError(400, "malformed-gzip", "Something follows the compressed body; send one gzip member.")
     return body
 
 

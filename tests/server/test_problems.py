@@ -10,7 +10,7 @@ import pytest
 
 from server.http.pointers import body_path, field_problems, pointer
 from tests.server.cases import case
-from tests.server.factories import spec_json
+from tests.server.factories import START, spec_json
 from tests.server.live_server import LiveServer
 from trainer.contracts.text_model import FieldError
 
@@ -107,6 +107,27 @@ def test_malformed_bodies_are_problems(sqlite_server: LiveServer) -> None:
 
 
 @pytest.mark.stack
+def test_json_that_is_too_deep_to_be_written_again_is_refused(sqlite_server: LiveServer) -> None:
+    run = sqlite_server.launch()
+    event = {"key": "k", "kind": "k", "at": START.isoformat(), "message": "m", "data": "?"}
+    fields: list[tuple[str, Any, str]] = [
+        ("runs", {"kind": "external", "name": "deep", "config": "?"}, "/config"),
+        ("runs", spec_json(algorithm={"advantage": {"python": "m:f", "arguments": "?"}}), "/algorithm/advantage"),
+        (f"runs/{run.id}/clone", {"changes": "?"}, "/changes"),
+        (f"runs/{run.id}/events:batch", {"attempt": 1, "events": [event]}, "/events/0/data"),
+    ]
+    for path, body, pointer_begin in fields:
+        for depth in (150, 300, 900, 5000):
+            deep = json.dumps(body).replace('"?"', '{"a":' * depth + "1" + "}" * depth)
+            headers = JSON | (run.headers if path.endswith(":batch") else {})
+            answer = sqlite_server.http.post(f"/api/v1/{path}", content=deep, headers=headers)
+            problem = problem_of(answer)
+            assert problem["status"] == (422 if depth < 1000 else 400), (path, depth)
+            assert depth > 1000 or problem["errors"][0]["pointer"].startswith(pointer_begin)
+    assert sqlite_server.get("/runs")["total"] == 1
+
+
+@pytest.mark.stack
 def test_a_body_without_a_length_is_bounded_too(sqlite_server: LiveServer) -> None:
     def endless() -> Any:
         for _ in range(100):
@@ -121,6 +142,11 @@ def test_a_compressed_body_is_read(sqlite_server: LiveServer) -> None:
     body = gzip.compress(json.dumps(spec_json()).encode())
     headers = JSON | {"Content-Encoding": "gzip"}
     assert sqlite_server.http.post("/api/v1/runs", content=body, headers=headers).status_code == 201
+    upper = JSON | {"Content-Encoding": "GZIP"}
+    assert sqlite_server.http.post("/api/v1/runs", content=body, headers=upper).status_code == 201
+    for rest in (b"more", body):
+        followed = sqlite_server.http.post("/api/v1/runs", content=body + rest, headers=headers)
+        assert problem_of(followed)["type"] == "/problems/malformed-gzip"
     broken = sqlite_server.http.post("/api/v1/runs", content=body[:-9], headers=headers)
     assert problem_of(broken)["status"] == 400
     odd = sqlite_server.http.post("/api/v1/runs", content=body, headers=JSON | {"Content-Encoding": "br"})

@@ -123,9 +123,9 @@ class TokenStore:
         """
         token = new_token("swa")
         partial = self._admin_token_path.with_name(self._admin_token_path.name + ".new")
-        partial.unlink(missing_ok=True)
-        _create(partial, token)
         with self._rotating:
+            partial.unlink(missing_ok=True)
+            _create(partial, token)
             # The note of who asked for it is kept before anything has changed.
             self._writer.run(lambda _: None)
             partial.replace(self._admin_token_path)

@@ -17,6 +17,7 @@ from typing import Any
 
 import ray
 
+from bench.step_parts import PARTS, parts_s
 from orchestrator.checkpointing.checkpoint_store import CheckpointStore
 from orchestrator.checkpointing.checkpoints import Checkpoints
 from orchestrator.contracts.algorithm_spec import AdvantageEstimator
@@ -152,18 +153,13 @@ def measure(
         "seconds": measured[-1][0] - begin,
         "samples": sum(message.global_batch_size for message in messages),
         "response_tokens": sum(message.num_loss_tokens for message in messages),
-        "parts_s": {name: _total(messages, f"perf/{name}_s") for name in ("generate", "train", "push")},
-        "forward_backward_s": sum(map(_forward_backward_s, messages)),
+        "parts_s": _parts_s(messages),
     }
 
 
-def _forward_backward_s(message: StepMessage) -> float:
-    """On the rank that takes longest."""
-    return max(sum(seconds) for seconds in message.schedule.measured_s) if message.schedule else 0.0
-
-
-def _total(messages: Sequence[StepMessage], metric: str) -> float:
-    return sum(float(message.metrics[metric].value or 0.0) for message in messages)
+def _parts_s(messages: Sequence[StepMessage]) -> dict[str, float]:
+    of_steps = [parts_s(message.timeline) for message in messages if message.timeline is not None]
+    return {part: sum(of_step[part] for of_step in of_steps) for part in PARTS}
 
 
 def _loop(

@@ -1,6 +1,7 @@
-"""Takes a picture of every page in every state: `python -m tests.web.pictures FOLDER [PAGE …]`, to be looked at.
+"""Takes a picture of every page in every state: `python -m tests.web.pictures FOLDER [WORD …]`, to be looked at.
 
-Pages are live, empty, loading or failed; wide or narrow; light or dark. The server and its records are made for it.
+A word names a page, a state, a width or a theme; without words of a kind all of it is taken.
+The servers and their records are made for it.
 """
 
 from __future__ import annotations
@@ -8,95 +9,85 @@ from __future__ import annotations
 import itertools
 import json
 import sys
-import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
-from playwright.sync_api import Browser, Page, Route
+from playwright.sync_api import Browser, BrowserContext, Page, Route
 
-from tests.server.live_server import LiveServer, running_server
 from tests.web.browser import running_browser
 from tests.web.conftest import login_url
-from tests.web.whole_run import record_whole_run
+from tests.web.pictured_runs import Pictured, pictured_servers
 
-State = Literal["live", "empty", "loading", "failed"]
-
-STATES: tuple[State, ...] = ("live", "empty", "loading", "failed")
 WIDTHS = {"wide": 1600, "narrow": 420}
-THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+THEMES = ("light", "dark")
 HEIGHT = 1000
 TABS = ("", "schedule", "timeline", "rollouts", "logs", "config", "checkpoints", "events", "ledger", "system")
-SETTLE_MS = {"live": 2500, "empty": 1200, "loading": 900, "failed": 1200}
+PAGES = ("runs", "compare", "new", *(tab or "overview" for tab in TABS))
+SETTLE_MS = {"loading": 900}
+"""Bars stand from 150 ms on. Every other state has as long as the slowest page needs."""
+USUAL_SETTLE_MS = 2500
+OF_RUNS = ("external", "pruned", "broken")
+PRUNED_SEARCH = {"schedule": "?step=1", "timeline": "?step=1", "rollouts": "?iteration=1"}
+STATES = ("live", "empty", "loading", "failed", *OF_RUNS)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
-    """A server with records, and one without."""
-
-    full: LiveServer
-    bare: LiveServer
-    live_run: str
-    fresh_run: str
-
-
-def main(folder: str, wanted: list[str]) -> None:
+def main(folder: str, words: list[str]) -> None:
     out = Path(folder)
     out.mkdir(parents=True, exist_ok=True)
-    with shown_servers() as shown, running_browser() as browser:
-        for (width, px), theme in itertools.product(WIDTHS.items(), THEMES):
-            for page_name, state in itertools.product(pages(), STATES):
-                if not wanted or page_name in wanted:
-                    path = out / f"{page_name}-{state}-{width}-{theme}.png"
-                    take(browser, shown, page_name, state, px=px, theme=theme, path=path)
-                    sys.stdout.write(f"{path.name}\n")
+    pages, states = _chosen(PAGES, words), _chosen(STATES, words)
+    with pictured_servers() as shown, running_browser() as browser:
+        for width, theme in itertools.product(_chosen(WIDTHS, words), _chosen(THEMES, words)):
+            with _signed_in(browser, shown, px=WIDTHS[width], theme=theme) as context:
+                for name, state in itertools.product(pages, states):
+                    if state not in OF_RUNS or name not in ("runs", "compare", "new"):
+                        path = out / f"{name}-{state}-{width}-{theme}.png"
+                        _take(context, shown, name, state, path)
+                        sys.stdout.write(f"{path.name}\n")
+                        sys.stdout.flush()
 
 
-def pages() -> tuple[str, ...]:
-    return ("runs", "compare", "new", *(tab or "overview" for tab in TABS))
+def _chosen(kind: Iterable[str], words: list[str]) -> list[str]:
+    return [one for one in kind if one in words] or list(kind)
 
 
 @contextmanager
-def shown_servers() -> Iterator[Shown]:
-    with (
-        tempfile.TemporaryDirectory() as home,
-        running_server(Path(home) / "full") as full,
-        running_server(Path(home) / "bare") as bare,
-    ):
-        live = record_whole_run(full)
-        yield Shown(full=full, bare=bare, live_run=live.id, fresh_run=full.launch(name="fresh").id)
-
-
-def take(browser: Browser, shown: Shown, name: str, state: State, *, px: int, theme: str, path: Path) -> None:
-    server = shown.bare if state == "empty" and name in ("runs", "compare", "new") else shown.full
+def _signed_in(browser: Browser, shown: Pictured, *, px: int, theme: str) -> Iterator[BrowserContext]:
     context = browser.new_context(
         viewport={"width": px, "height": HEIGHT}, color_scheme="dark" if theme == "dark" else "light"
     )
-    page = context.new_page()
-    page.goto(login_url(server))
-    _hold_or_fail(page, state, name)
-    page.goto(server.url + address(shown, name, state))
-    page.wait_for_timeout(SETTLE_MS[state])
-    page.screenshot(path=path, full_page=state == "live")
-    context.unroute_all(behavior="ignoreErrors")
+    for server in (shown.full, shown.bare):
+        page = context.new_page()
+        page.goto(login_url(server))
+        page.close()
+    yield context
     context.close()
 
 
-def address(shown: Shown, name: str, state: State) -> str:
-    run = shown.fresh_run if state == "empty" else shown.live_run
-    if name == "runs":
-        return "/"
-    if name == "compare":
-        return "/compare" if state == "empty" else f"/compare?runs={json.dumps([shown.live_run, shown.fresh_run])}"
-    if name == "new":
-        return "/new" if state == "empty" else "/new?example=demo"
-    return f"/runs/{run}/{'' if name == 'overview' else name}"
+def _take(context: BrowserContext, shown: Pictured, name: str, state: str, path: Path) -> None:
+    page = context.new_page()
+    _hold_or_fail(page, state, name)
+    page.goto(address(shown, name, state))
+    page.wait_for_timeout(SETTLE_MS.get(state, USUAL_SETTLE_MS))
+    page.screenshot(path=path, full_page=state not in ("empty", "loading", "failed"))
+    page.unroute_all(behavior="ignoreErrors")
+    page.close()
 
 
-def _hold_or_fail(page: Page, state: State, name: str) -> None:
+def address(shown: Pictured, name: str, state: str) -> str:
+    if name in ("runs", "compare", "new"):
+        server = shown.bare if state == "empty" else shown.full
+        compared = json.dumps([shown.runs["live"], shown.runs["broken"], shown.runs["pruned"]])
+        asked = {"runs": "/", "compare": f"/compare?runs={compared}", "new": "/new?example=demo"}
+        plain = {"runs": "/", "compare": "/compare", "new": "/new"}
+        return server.url + (plain if state == "empty" else asked)[name]
+    run = shown.runs.get(state, shown.runs["live"])
+    asked = PRUNED_SEARCH.get(name, "") if state == "pruned" else ""
+    return f"{shown.full.url}/runs/{run}/{'' if name == 'overview' else name}{asked}"
+
+
+def _hold_or_fail(page: Page, state: str, name: str) -> None:
     """The run itself is known: what is looked at is what stands below it."""
     own = "**/api/v1/runs?**" if name == "runs" else "**/api/v1/**"
     if state == "loading":

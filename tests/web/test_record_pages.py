@@ -64,7 +64,7 @@ def test_the_ledger_balances_and_leads_to_its_rollouts(server: LiveServer, page:
     tell_books(server, run, 3)
     flow = page.get_by_role("region", name="Rollouts, in and out")
     expect(flow.get_by_role("img")).to_have_accessible_name(
-        re.compile("In: Generated 24. Out: Trained 15, Filtered: zero_variance 9")
+        re.compile("In: Generated 24. Out: Trained 15, Filtered: zero variance 9")
     )
     flow.get_by_role("textbox", name="Steps from").fill("1")
     page.keyboard.press("Enter")
@@ -72,7 +72,7 @@ def test_the_ledger_balances_and_leads_to_its_rollouts(server: LiveServer, page:
     table = page.get_by_role("region", name="By iteration, table")
     expect(table.get_by_role("row")).to_have_count(3)
     assert severe_findings(page) == []
-    table.get_by_role("link", name="Filtered: zero_variance: 3 rollouts").first.click()
+    table.get_by_role("link", name="Filtered: zero variance: 3 rollouts").first.click()
     expect(page).to_have_url(re.compile(r"/rollouts\?.*iteration=2.*fate=filtered.*reason=zero_variance"))
 
 

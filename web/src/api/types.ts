@@ -46,6 +46,7 @@ export type StepTimeline = Schemas["StepTimeline"];
 export type Activity = Schemas["Activity"];
 export type Advisory = Schemas["Advisory"];
 export type Checkpoint = Schemas["CheckpointOut"];
+export type RecordKind = Schemas["RecordKind"];
 export type Ledger = Schemas["Ledger"];
 export type LedgerEntry = Schemas["LedgerEntry"];
 export type SystemHistory = Schemas["SystemHistory"];

@@ -8,7 +8,8 @@ import styles from "./keys-dialog.module.css";
 const KEYS: readonly { keys: readonly string[]; does: string }[] = [
   { keys: ["/"], does: "Go to run or step" },
   { keys: ["f"], does: "Filter of this list" },
-  { keys: ["j", "k"], does: "Next, previous row" },
+  { keys: ["j", "k"], does: "Next, previous row or group" },
+  { keys: ["Shift j", "Shift k"], does: "Next, previous rollout of the group" },
   { keys: ["Enter", "Esc"], does: "Open; close, clear" },
   { keys: ["[", "]"], does: "Tab before, next" },
   { keys: ["←", "→"], does: "Cursor, or step before and next" },

@@ -21,8 +21,11 @@ test("only what differs is told, what is gone last", () => {
   ]);
 });
 
-test("an absent value and null are the same", () => {
+test("an absent value, null and an empty map are the same", () => {
   expect(changesBetween({ a: null, b: [1] }, { b: [1] })).toEqual([]);
+  expect(changesBetween({ tags: {} }, { tags: { task: "math" } })).toEqual([
+    { path: "tags.task", was: undefined, is: "math" },
+  ]);
 });
 
 test("a value is one line", () => {

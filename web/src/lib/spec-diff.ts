@@ -30,13 +30,23 @@ function isBranch(node: unknown): node is object {
   return Object.keys(node).length > 0;
 }
 
-/** What differs, in the order of the second tree, then what is gone. An absent value and null are the same. */
+/** Whether two values say the same. What is absent, null and an empty list or map all say nothing. */
+export function isSame(was: Plain | undefined, is: Plain | undefined): boolean {
+  return JSON.stringify(orNull(was)) === JSON.stringify(orNull(is));
+}
+
+function orNull(value: Plain | undefined): Plain {
+  if (value === undefined) return null;
+  return typeof value === "object" && value !== null && Object.keys(value).length === 0 ? null : value;
+}
+
+/** What differs, in the order of the second tree, then what is gone. */
 export function changesBetween(was: unknown, is: unknown): SpecChange[] {
   const [before, after] = [leavesOf(was), leavesOf(is)];
   const paths = new Set([...after.keys(), ...before.keys()]);
   return [...paths]
     .map((path) => ({ path, was: before.get(path), is: after.get(path) }))
-    .filter((change) => JSON.stringify(change.was ?? null) !== JSON.stringify(change.is ?? null));
+    .filter((change) => !isSame(change.was, change.is));
 }
 
 /** A value in one line: `8,192`, `[1, 2]`; empty for what is not there. */

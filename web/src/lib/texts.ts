@@ -11,6 +11,11 @@ export function cutText(text: string, max = MAX_SHOWN_CHARACTERS): { shown: stri
   return { shown: text.slice(0, end), isCut: true };
 }
 
+/** A name of the record as words: `zero variance` of `zero_variance`. */
+export function wordsOf(name: string): string {
+  return name.replaceAll("_", " ");
+}
+
 /** The first line, without the traceback that may follow; a sentence keeps its full stop. */
 export function firstLine(text: string): string {
   return text.split("\n", 1)[0]?.trim() ?? "";

@@ -105,6 +105,9 @@ function None({ run, numRemoved }: { run: Run; numRemoved: number }) {
       </EmptyState>
     );
   }
+  if (run.kind === "external") {
+    return <EmptyState title="No checkpoints">The framework that reports this run keeps its own.</EmptyState>;
+  }
   const every = run.spec?.checkpoint?.every_steps;
   return (
     <EmptyState title={isOver(run.state) ? "No checkpoints" : "No checkpoints yet"}>

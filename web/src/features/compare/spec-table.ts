@@ -1,5 +1,5 @@
 /** The specs of several runs, field by field. Pure. */
-import { leavesOf, type Plain, valueText } from "@/lib/spec-diff";
+import { isSame, leavesOf, type Plain, valueText } from "@/lib/spec-diff";
 
 export interface SpecRow {
   path: string;
@@ -26,6 +26,6 @@ export function specTable(specs: readonly unknown[], keepsEqual: boolean): SpecT
 }
 
 function rowOf(path: string, leaves: readonly Map<string, Plain>[]): SpecRow {
-  const values = leaves.map((one) => valueText(one.get(path)));
-  return { path, values, isSame: values.map((value) => value === values[0]) };
+  const values = leaves.map((one) => one.get(path));
+  return { path, values: values.map(valueText), isSame: values.map((value) => isSame(value, values[0])) };
 }

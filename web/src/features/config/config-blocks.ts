@@ -1,5 +1,5 @@
 /** A spec as blocks of fields, with what another run had. Pure. */
-import { leavesOf, type Plain, valueText } from "@/lib/spec-diff";
+import { isSame, leavesOf, type Plain, valueText } from "@/lib/spec-diff";
 
 export interface ConfigField {
   /** Within its block: `lr_schedule.warmup`; of a field of the spec itself its name. */
@@ -33,12 +33,11 @@ export function configBlocks(spec: unknown, against: unknown, query: string): Co
 }
 
 function fieldOf(path: string, mine: Map<string, Plain>, other: Map<string, Plain> | null): ConfigField {
-  const [is, was] = [valueText(mine.get(path)), other && valueText(other.get(path))];
   return {
     name: path.includes(".") ? path.slice(path.indexOf(".") + 1) : path,
-    is,
-    was,
-    differs: was !== null && was !== is,
+    is: valueText(mine.get(path)),
+    was: other && valueText(other.get(path)),
+    differs: other !== null && !isSame(other.get(path), mine.get(path)),
   };
 }
 

@@ -1,5 +1,6 @@
 /** The books as accounts: what comes in, what goes out, by reason. Pure. */
 import type { LedgerEntry } from "@/api/types";
+import { wordsOf } from "@/lib/texts";
 
 export type AccountKind = "carried" | "generated" | "trained" | "filtered" | "dropped";
 
@@ -9,6 +10,11 @@ export interface Account {
   reason: string | null;
   label: string;
   count: number;
+}
+
+/** Tells an account from all others of the books; two reasons may have the same words. */
+export function keyOf({ kind, reason, label }: Account): string {
+  return `${kind} ${reason ?? label}`;
 }
 
 export interface Books {
@@ -42,7 +48,12 @@ function byReason(
   like: Record<string, number>,
 ): Account[] {
   const reasons = Object.keys({ ...like, ...counts }).sort();
-  return reasons.map((reason) => ({ kind, reason, label: `${word}: ${reason}`, count: counts[reason] ?? 0 }));
+  return reasons.map((reason) => ({
+    kind,
+    reason,
+    label: `${word}: ${wordsOf(reason)}`,
+    count: counts[reason] ?? 0,
+  }));
 }
 
 function sum(accounts: readonly Account[]): number {

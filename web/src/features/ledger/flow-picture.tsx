@@ -1,7 +1,7 @@
 /** The books as a picture: what came in on the left, what became of it on the right, to scale. */
 import { Link } from "@tanstack/react-router";
 import { formatCount, formatInteger, formatPercent } from "@/lib/numbers";
-import type { Account, Books } from "./accounts";
+import { type Account, type Books, keyOf } from "./accounts";
 import { type Band, bandPath, flowLayout } from "./flow-layout";
 import styles from "./flow-picture.module.css";
 import { rolloutsSearch } from "./rollouts-link";
@@ -22,7 +22,7 @@ export function FlowPicture({ runId, books }: { runId: string; books: Books }) {
       >
         {ins.map((band) => (
           <path
-            key={band.account.label}
+            key={keyOf(band.account)}
             className={styles[band.account.kind]}
             d={bandPath(band, { top: band.barTop, height: band.barHeight }, WIDTH)}
           />
@@ -37,7 +37,7 @@ export function FlowPicture({ runId, books }: { runId: string; books: Books }) {
       >
         {outs.map((band) => (
           <path
-            key={band.account.label}
+            key={keyOf(band.account)}
             className={styles[band.account.kind]}
             d={bandPath({ top: band.barTop, height: band.barHeight }, band, WIDTH)}
           />
@@ -59,7 +59,7 @@ function Labels({ runId, bands, total, className }: LabelsProps) {
   return (
     <ul className={className}>
       {bands.map(({ account, top, height }) => (
-        <li key={account.label} style={{ top: top + height / 2 }}>
+        <li key={keyOf(account)} style={{ top: top + height / 2 }}>
           <Label runId={runId} account={account} />
           <span>
             <b>{formatInteger(account.count)}</b> {formatPercent(account.count / total)}

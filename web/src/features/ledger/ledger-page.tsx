@@ -3,7 +3,8 @@ import { useQuery } from "@tanstack/react-query";
 import { useId } from "react";
 import { ledgerOptions } from "@/api/ledger";
 import { problemSentence } from "@/api/problem";
-import type { Ledger } from "@/api/types";
+import { runOptions } from "@/api/runs";
+import { isOver, type Ledger, type Run } from "@/api/types";
 import { Banner } from "@/components/banner";
 import { Button } from "@/components/button";
 import { EmptyState } from "@/components/empty-state";
@@ -31,6 +32,7 @@ export interface LedgerPageProps {
 }
 
 export function LedgerPage({ runId, search, setSearch }: LedgerPageProps) {
+  const { data: run } = useQuery(runOptions(runId));
   const { data: ledger, error, refetch } = useQuery(ledgerOptions(runId, search));
   const books = ledger?.total ? booksOf(ledger.total) : null;
   return (
@@ -56,7 +58,7 @@ export function LedgerPage({ runId, search, setSearch }: LedgerPageProps) {
             <FlowPicture runId={runId} books={books} />
           </>
         )}
-        {ledger && !books && <NoBooks search={search} onClear={() => setSearch({})} />}
+        {ledger && !books && <NoBooks run={run} search={search} onClear={() => setSearch({})} />}
       </Panel>
       {ledger?.total && <LedgerTable runId={runId} ledger={ledger} total={ledger.total} />}
     </>
@@ -114,7 +116,13 @@ function Finding({ books, isBalanced }: { books: Books; isBalanced: boolean }) {
   );
 }
 
-function NoBooks({ search, onClear }: { search: LedgerSearch; onClear: () => void }) {
+interface NoBooksProps {
+  run: Run | undefined;
+  search: LedgerSearch;
+  onClear: () => void;
+}
+
+function NoBooks({ run, search, onClear }: NoBooksProps) {
   if (search.from !== undefined || search.to !== undefined) {
     return (
       <EmptyState
@@ -126,8 +134,15 @@ function NoBooks({ search, onClear }: { search: LedgerSearch; onClear: () => voi
       </EmptyState>
     );
   }
+  if (run?.kind === "external") {
+    return (
+      <EmptyState title="No books">
+        The framework that reports this run told nothing of its rollouts.
+      </EmptyState>
+    );
+  }
   return (
-    <EmptyState title="No books yet">
+    <EmptyState title={run && isOver(run.state) ? "No books were recorded" : "No books yet"}>
       The books of an iteration are recorded once it has trained its last step.
     </EmptyState>
   );

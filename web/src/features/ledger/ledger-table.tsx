@@ -5,7 +5,7 @@ import { DataTable, NumberCell, RowHead } from "@/components/data-table";
 import { Panel } from "@/components/panel";
 import { ScrollRegion } from "@/components/scroll-region";
 import { formatCount, formatInteger, formatRange, MISSING } from "@/lib/numbers";
-import { type Account, booksOf } from "./accounts";
+import { type Account, booksOf, keyOf } from "./accounts";
 import styles from "./ledger.module.css";
 import { rolloutsSearch } from "./rollouts-link";
 
@@ -56,7 +56,7 @@ function Row({ runId, entry, total, ledger }: LedgerTableProps & { entry: Ledger
         {entry.first_step === null ? MISSING : <StepLink runId={runId} step={entry.first_step} />}
       </NumberCell>
       {[...ins, ...outs].map((account) => (
-        <NumberCell key={account.label}>
+        <NumberCell key={keyOf(account)}>
           <Count runId={runId} account={account} entry={entry} />
         </NumberCell>
       ))}

@@ -27,7 +27,7 @@ test("everything that comes in goes out by its reason", () => {
   ]);
   expect(outs.map(({ label, count }) => [label, count])).toEqual([
     ["Trained", 640],
-    ["Filtered: zero_variance", 384],
+    ["Filtered: zero variance", 384],
     ["Dropped: remainder", 8],
     ["Carried out", 8],
   ]);
@@ -61,7 +61,7 @@ test("the sides of unbalanced books differ in height at the bar", () => {
 
 test("the finding names the share that was trained and what took most of the rest", () => {
   expect(findingOf(booksOf(ENTRY)).replaceAll("\u00a0", " ")).toBe(
-    "61.5% of the rollouts were trained. Most of the others were filtered: zero_variance, 36.9%.",
+    "61.5% of the rollouts were trained. Most of the others were filtered: zero variance, 36.9%.",
   );
   expect(
     findingOf(

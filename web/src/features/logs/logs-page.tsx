@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useRef } from "react";
 import { fetchLogPage, type LogFilter } from "@/api/logs";
 import { problemSentence } from "@/api/problem";
+import { retentionOptions } from "@/api/retention";
 import { runOptions } from "@/api/runs";
 import { isOver, type Run } from "@/api/types";
 import { Banner } from "@/components/banner";
@@ -72,6 +73,7 @@ export function LogsPage({ runId, search, setSearch }: LogsPageProps) {
         onCopy={() => void onCopy()}
         onDownload={() => void onDownload()}
       />
+      <Gone runId={runId} />
       {error && window.lines.length > 0 && (
         <Banner kind="warning" actions={<Button onClick={() => void reader.newer()}>Try now</Button>}>
           {problemSentence(error)} What was read stays.
@@ -113,6 +115,18 @@ export function LogsPage({ runId, search, setSearch }: LogsPageProps) {
         </div>
       )}
     </section>
+  );
+}
+
+/** Where the log does not begin at its beginning. */
+function Gone({ runId }: { runId: string }) {
+  const { data } = useQuery(retentionOptions(runId));
+  const gone = data?.pruned.find(({ kind }) => kind === "logs");
+  if (!gone) return null;
+  return (
+    <p className={styles.gone}>
+      {formatCount(gone.num_removed, "earlier line")} {gone.num_removed === 1 ? "is" : "are"} {gone.message}.
+    </p>
   );
 }
 

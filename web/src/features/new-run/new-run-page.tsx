@@ -9,6 +9,7 @@ import { specSchemaOptions } from "@/api/spec-schema";
 import type { Run } from "@/api/types";
 import { Banner } from "@/components/banner";
 import { Button } from "@/components/button";
+import { LoadingBars } from "@/components/loading-bars";
 import { Page } from "@/components/page";
 import { Segmented } from "@/components/segmented";
 import { EXAMPLES } from "@/lib/examples";
@@ -23,6 +24,10 @@ import { type Planned, usePlan } from "./plan/use-plan";
 import type { LayoutChanges } from "./run-text";
 import { problemsInText, readSpec, type TextProblem } from "./spec-text";
 import { useBeginning } from "./use-beginning";
+
+/** About as high as the shortest example. */
+const LOADING_LINES = 12;
+const LOADING_LINE_PX = 40;
 
 export interface NewRunPageProps {
   /** Name of the example to begin with. */
@@ -40,7 +45,7 @@ export function NewRunPage({ example, from, changes }: NewRunPageProps) {
     setText(next);
     setRefused([]);
   };
-  const { parent, error } = useBeginning({ example, from, changes }, change);
+  const { parent, error, isLoading } = useBeginning({ example, from, changes }, change);
   const [usesOwnLengths, setUsesOwnLengths] = useState(false);
   const lengths = parent && !usesOwnLengths ? parent.id : null;
   const plan = usePlan(text, lengths);
@@ -54,7 +59,9 @@ export function NewRunPage({ example, from, changes }: NewRunPageProps) {
       note={<Beginnings parent={parent} onPick={change} />}
       actions={
         <>
-          {isEmpty && <span className={styles.why}>Write a spec to launch, or begin with an example.</span>}
+          {isEmpty && !isLoading && (
+            <span className={styles.why}>Write a spec to launch, or begin with an example.</span>
+          )}
           <Button
             variant="primary"
             className={styles.launch}
@@ -70,11 +77,12 @@ export function NewRunPage({ example, from, changes }: NewRunPageProps) {
       {failure && <Banner kind="error">{failure}</Banner>}
       <div className={styles.columns}>
         <div className={styles.left}>
-          <SpecPanel text={text} problems={problems} onChange={change} />
+          <SpecPanel text={text} problems={problems} onChange={change} isLoading={isLoading} />
           {parent && <Changes parent={parent} text={text} />}
         </div>
         <PlanPart
           plan={plan}
+          isLoading={isLoading}
           parent={parent}
           usesOwnLengths={usesOwnLengths}
           setUsesOwnLengths={setUsesOwnLengths}
@@ -88,9 +96,10 @@ interface SpecPanelProps {
   text: string;
   problems: readonly TextProblem[];
   onChange: (text: string) => void;
+  isLoading: boolean;
 }
 
-function SpecPanel({ text, problems, onChange }: SpecPanelProps) {
+function SpecPanel({ text, problems, onChange, isLoading }: SpecPanelProps) {
   const schema = useQuery(specSchemaOptions());
   const batch = batchTypeOf(text);
   return (
@@ -105,15 +114,23 @@ function SpecPanel({ text, problems, onChange }: SpecPanelProps) {
           onChange={(type) => type !== batch && onChange(withBatchType(text, type))}
         />
       </div>
-      <SpecEditor
-        label="Spec of the run, as YAML"
-        className={styles.editor}
-        text={text}
-        onChange={onChange}
-        problems={problems}
-        schema={schema.data}
-      />
-      <Problems text={text} problems={problems} />
+      {isLoading ? (
+        <LoadingBars rows={LOADING_LINES} rowHeight={LOADING_LINE_PX} />
+      ) : (
+        <SpecEditor
+          label="Spec of the run, as YAML"
+          className={styles.editor}
+          text={text}
+          onChange={onChange}
+          problems={problems}
+          schema={schema.data}
+        />
+      )}
+      {isLoading ? (
+        <p className={styles.foot}>Loading the spec</p>
+      ) : (
+        <Problems text={text} problems={problems} />
+      )}
     </section>
   );
 }

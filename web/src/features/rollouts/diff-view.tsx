@@ -63,7 +63,9 @@ function Both({ first, second, onSwap }: { first: Side; second: Side; onSwap: ()
   const [a, b] = [first.rollout.text, second.rollout.text];
   const diff = useMemo(() => (a === null || b === null ? null : diffResponses(a, b)), [a, b]);
   if (a === null || b === null) {
-    return <EmptyState title="These responses are not kept">Their metrics are complete.</EmptyState>;
+    return (
+      <EmptyState title="These responses are not kept">Their rewards and counts are complete.</EmptyState>
+    );
   }
   return (
     <>

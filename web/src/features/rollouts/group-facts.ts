@@ -1,6 +1,7 @@
 /** What a group of rollouts is in numbers: rewards as bars, its fate in words. Pure. */
 import type { IterationBooks, RolloutHead } from "@/api/types";
 import { formatInteger, formatRange } from "@/lib/numbers";
+import { wordsOf } from "@/lib/texts";
 
 type Fated = Pick<RolloutHead, "fate" | "reason" | "later">;
 
@@ -59,11 +60,6 @@ export function fateText(rollouts: readonly Fated[]): string {
   const entries = [...counts];
   if (entries.length === 1) return entries[0]?.[0] ?? "";
   return entries.map(([text, count]) => `${formatInteger(count)} ${text}`).join(", ");
-}
-
-/** `zero_variance` as words. */
-export function wordsOf(reason: string): string {
-  return reason.replaceAll("_", " ");
 }
 
 /** `1,533 to 36,912 tokens`. */

@@ -4,8 +4,10 @@ import { scheduleOptions, stepOptions } from "@/api/steps";
 import type { RolloutGroup, RolloutHead } from "@/api/types";
 import { Button } from "@/components/button";
 import { ForeignText } from "@/components/foreign-text";
+import { NotKept } from "@/components/not-kept";
 import { formatCount, formatDelta, formatInteger, formatMetric, MISSING } from "@/lib/numbers";
-import { fateOf, shortId, wordsOf } from "./group-facts";
+import { wordsOf } from "@/lib/texts";
+import { fateOf, shortId } from "./group-facts";
 import styles from "./group-view.module.css";
 import pane from "./pane.module.css";
 import { RewardScatter } from "./reward-scatter";
@@ -51,7 +53,7 @@ export function GroupView({ runId, group, rolloutId, diffId, onChoose, onDiff }:
         </Button>
       </div>
       <div className={styles.scroller}>
-        <Prompt group={group} />
+        <Prompt runId={runId} group={group} />
         <RolloutTable
           rollouts={rollouts}
           places={places}
@@ -70,14 +72,19 @@ export function GroupView({ runId, group, rolloutId, diffId, onChoose, onDiff }:
   );
 }
 
-function Prompt({ group }: { group: RolloutGroup }) {
+function Prompt({ runId, group }: { runId: string; group: RolloutGroup }) {
   const { rewards } = group;
   return (
     <div className={styles.prompt}>
       {group.prompt === null ? (
         <p className={styles.gone}>
-          Texts of iteration {formatInteger(group.iteration)} were not kept. Its schedule and metrics are
-          complete.
+          <NotKept
+            runId={runId}
+            kind="rollouts"
+            what={`Texts of iteration ${formatInteger(group.iteration)} were not kept`}
+            otherwise="Its text is not kept."
+          />{" "}
+          Rewards, counts and books are complete.
         </p>
       ) : (
         <ForeignText text={group.prompt} />

@@ -9,12 +9,14 @@ import { IconButton } from "@/components/button";
 import { EmptyState } from "@/components/empty-state";
 import { ForeignText } from "@/components/foreign-text";
 import { LoadingBars } from "@/components/loading-bars";
+import { NotKept } from "@/components/not-kept";
 import { ProblemPanel } from "@/components/problem-panel";
 import { Segmented } from "@/components/segmented";
 import { classNames } from "@/lib/class-names";
 import { copyText } from "@/lib/copy-text";
 import { formatInteger, formatMetric, formatRange } from "@/lib/numbers";
-import { fateOf, wordsOf } from "./group-facts";
+import { wordsOf } from "@/lib/texts";
+import { fateOf } from "./group-facts";
 import pane from "./pane.module.css";
 import styles from "./rollout-view.module.css";
 import type { Shade } from "./rollouts-search";
@@ -146,8 +148,12 @@ function Response(props: RolloutViewProps & { rollout: RolloutDetail }) {
   if (rollout.text === null) {
     return (
       <EmptyState title="This response is not kept">
-        Texts of iteration {formatInteger(rollout.iteration)} were not kept. Its schedule and metrics are
-        complete.
+        <NotKept
+          runId={props.runId}
+          kind="rollouts"
+          what={`Texts of iteration ${formatInteger(rollout.iteration)} were not kept`}
+        />{" "}
+        Rewards, counts and books are complete.
       </EmptyState>
     );
   }

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { problemSentence } from "@/api/problem";
 import { booksOptions } from "@/api/rollouts";
 import { runOptions } from "@/api/runs";
-import { isOver, type RecordedPart, type RolloutGroup } from "@/api/types";
+import { isOver, type RecordedPart, type RolloutGroup, type Run } from "@/api/types";
 import { Button } from "@/components/button";
 import { EmptyState } from "@/components/empty-state";
 import { LoadingBars } from "@/components/loading-bars";
@@ -173,7 +173,7 @@ function Nothing({ runId, search, setSearch, shown }: RolloutsPageProps & { show
     return <LoadingBars rows={LOADING_ROWS} rowHeight={ROW_PX} onRetry={retry} />;
   }
   if (recorded && recorded.num_recorded_groups === 0) {
-    return <NotRecorded recorded={recorded} isLive={run !== undefined && !isOver(run.state)} />;
+    return <NotRecorded recorded={recorded} run={run} />;
   }
   if (Object.keys(parseFilter({ ...search })).length > 0) {
     return (
@@ -204,7 +204,7 @@ function Nothing({ runId, search, setSearch, shown }: RolloutsPageProps & { show
 }
 
 /** Nothing at all, and why. */
-function NotRecorded({ recorded, isLive }: { recorded: RecordedPart; isLive: boolean }) {
+function NotRecorded({ recorded, run }: { recorded: RecordedPart; run: Run | undefined }) {
   if (recorded.num_groups > 0) {
     return (
       <EmptyState title="Rollouts are not recorded">
@@ -212,11 +212,18 @@ function NotRecorded({ recorded, isLive }: { recorded: RecordedPart; isLive: boo
       </EmptyState>
     );
   }
-  return isLive ? (
+  if (run?.kind === "external") {
+    return (
+      <EmptyState title="No rollouts were recorded">
+        The framework that reports this run told nothing of them.
+      </EmptyState>
+    );
+  }
+  return run && isOver(run.state) ? (
+    <EmptyState title="No rollouts were recorded">This run ended before its first iteration did.</EmptyState>
+  ) : (
     <EmptyState title="No rollouts yet">
       They are recorded when their iteration has trained its last step.
     </EmptyState>
-  ) : (
-    <EmptyState title="No rollouts were recorded">This run ended before its first iteration did.</EmptyState>
   );
 }

@@ -100,7 +100,15 @@ function NothingRunning({ name, endedAt, onClear }: NothingRunningProps) {
   const now = new Date();
   const at = endedAt ? new Date(endedAt) : null;
   return (
-    <EmptyState title="Nothing is running" actions={<Button onClick={onClear}>Show all runs</Button>}>
+    <EmptyState
+      title="Nothing is running"
+      actions={
+        <>
+          <ButtonLink to="/new">New run</ButtonLink>
+          <Button onClick={onClear}>Show all runs</Button>
+        </>
+      }
+    >
       {at && (
         <>
           The last run, <bdi>{name}</bdi>, ended on {formatDate(at, now)} at {formatClockMinutes(at)}.

@@ -3,7 +3,7 @@
 import type { BatchDecision, StepRow } from "@/api/types";
 import { Panel } from "@/components/panel";
 import { formatDuration } from "@/lib/durations";
-import { formatInteger, formatMetric, formatPercent } from "@/lib/numbers";
+import { formatInteger, formatMetric, formatPercent, formatRange, MISSING } from "@/lib/numbers";
 import styles from "./fact-panels.module.css";
 import { booksSentence, idleSentence } from "./step-sentences";
 
@@ -76,6 +76,10 @@ export function DecisionPanel({ decision }: { decision: BatchDecision }) {
 /** Told where there is something to tell. */
 const OPTIONAL_COUNTS = ["num_dropped", "num_carried_in", "num_carried_out"] as const;
 
+function orMissing(value: number | null, text: (value: number) => string): string {
+  return value === null ? MISSING : text(value);
+}
+
 export function CountsPanel({ step }: { step: StepRow }) {
   const counts: [string, string][] = [
     ["global_batch_size", formatInteger(step.global_batch_size)],
@@ -83,7 +87,7 @@ export function CountsPanel({ step }: { step: StepRow }) {
     ["num_rollouts", formatInteger(step.num_rollouts)],
     ["num_tokens", formatInteger(step.num_tokens)],
     ["num_loss_tokens", formatInteger(step.num_loss_tokens)],
-    ["num_microbatches", `${formatInteger(step.num_microbatches)} per rank`],
+    ["num_microbatches", orMissing(step.num_microbatches, (count) => `${formatInteger(count)} per rank`)],
     ...OPTIONAL_COUNTS.filter((name) => (step[name] ?? 0) > 0).map((name): [string, string] => [
       name,
       formatInteger(step[name]),
@@ -91,7 +95,7 @@ export function CountsPanel({ step }: { step: StepRow }) {
     ["LR", formatMetric("lr", step.lr)],
     [
       step.lr_unit === null ? "LR position" : `LR position, ${step.lr_unit}`,
-      `${formatInteger(step.lr_position_before)} to ${formatInteger(step.lr_position_after)}`,
+      orMissing(step.lr_position_before, (before) => formatRange(before, step.lr_position_after ?? before)),
     ],
   ];
   return (

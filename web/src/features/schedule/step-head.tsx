@@ -26,6 +26,7 @@ export interface StepHeadProps {
   /** Whether the page goes on to each new step. */
   isFollowing: boolean;
   canFollow: boolean;
+  /** Empty: there is no grid whose drawing could be chosen. */
   colours: readonly Colour[];
   search: ScheduleSearch;
   setSearch: (patch: ScheduleSearchPatch) => void;
@@ -58,24 +59,26 @@ export function StepHead(props: StepHeadProps) {
           </Button>
         )}
       </div>
-      <div className={styles.choices}>
-        <span className={styles.width}>
-          <span className={styles.label}>Width</span>
+      {colours.length > 0 && (
+        <div className={styles.choices}>
+          <span className={styles.width}>
+            <span className={styles.label}>Width</span>
+            <Segmented
+              label="Width"
+              options={WIDTH_OPTIONS}
+              value={search.width ?? "measured"}
+              onChange={(width) => setSearch({ width })}
+            />
+          </span>
+          <span className={styles.label}>Colour</span>
           <Segmented
-            label="Width"
-            options={WIDTH_OPTIONS}
-            value={search.width ?? "measured"}
-            onChange={(width) => setSearch({ width })}
+            label="Colour"
+            options={colours.map((value) => ({ value, label: COLOUR_LABELS[value] }))}
+            value={search.colour ?? "tokens"}
+            onChange={(colour) => setSearch({ colour })}
           />
-        </span>
-        <span className={styles.label}>Colour</span>
-        <Segmented
-          label="Colour"
-          options={colours.map((value) => ({ value, label: COLOUR_LABELS[value] }))}
-          value={search.colour ?? "tokens"}
-          onChange={(colour) => setSearch({ colour })}
-        />
-      </div>
+        </div>
+      )}
     </div>
   );
 }

@@ -7,6 +7,7 @@ import { Button } from "@/components/button";
 import { EmptyState } from "@/components/empty-state";
 import { Icon } from "@/components/icon";
 import { LoadingBars } from "@/components/loading-bars";
+import { NotKept } from "@/components/not-kept";
 import { ProblemPanel } from "@/components/problem-panel";
 import { formatInteger, formatRange } from "@/lib/numbers";
 import { colourChoices, colourScale } from "./cell-colours";
@@ -39,7 +40,14 @@ export function StepView({ run, shown, ...head }: StepViewProps) {
         <section className={styles.panel} aria-label={`Step ${formatInteger(step)}`}>
           <StepHead {...head} row={row} colours={[]} />
           <EmptyState title="No schedule of this step">
-            It was recorded without one, or is older than what is kept. Its counts and metrics are complete.
+            <NotKept
+              runId={run.id}
+              kind="schedules"
+              what="It is older than what is kept"
+              step={step}
+              otherwise="It was recorded without one."
+            />{" "}
+            Its counts and metrics are complete.
           </EmptyState>
         </section>
         <CountsPanel step={row} />

@@ -4,7 +4,7 @@ import { useEffect, useMemo } from "react";
 import { problemSentence } from "@/api/problem";
 import { runOptions } from "@/api/runs";
 import { queuedWritesOptions, systemOptions } from "@/api/system";
-import { isOver, type SystemHistory } from "@/api/types";
+import { isOver, type Run, type SystemHistory } from "@/api/types";
 import { Button } from "@/components/button";
 import { ChartGroup } from "@/components/chart/chart-group";
 import { EmptyState } from "@/components/empty-state";
@@ -63,7 +63,7 @@ export function SystemPage({ runId, search, setSearch }: SystemPageProps) {
       </div>
       {panels.length === 0 ? (
         <div className={styles.nothing}>
-          <Nothing isZoomed={isZoomed} isLive={isLive} />
+          <Nothing run={run} isZoomed={isZoomed} isLive={isLive} />
         </div>
       ) : (
         <div className={styles.grid}>
@@ -81,7 +81,13 @@ export function SystemPage({ runId, search, setSearch }: SystemPageProps) {
   );
 }
 
-function Nothing({ isZoomed, isLive }: { isZoomed: boolean; isLive: boolean }) {
+interface NothingProps {
+  run: Run | undefined;
+  isZoomed: boolean;
+  isLive: boolean;
+}
+
+function Nothing({ run, isZoomed, isLive }: NothingProps) {
   if (isZoomed) {
     return (
       <EmptyState title="Nothing was measured in this time">Show all of the time to see the rest.</EmptyState>
@@ -89,7 +95,9 @@ function Nothing({ isZoomed, isLive }: { isZoomed: boolean; isLive: boolean }) {
   }
   return (
     <EmptyState title={isLive ? "Nothing measured yet" : "Nothing was measured"}>
-      The driver tells how busy its machine is with every few heartbeats.
+      {run?.kind === "external"
+        ? "The framework that reports this run told nothing of its machine."
+        : "The driver tells how busy its machine is with every few heartbeats."}
     </EmptyState>
   );
 }

@@ -9,6 +9,7 @@ import { isOver, type Run, type StepTimeline } from "@/api/types";
 import { zoomed } from "@/components/chart/zoom";
 import { EmptyState } from "@/components/empty-state";
 import { LoadingBars } from "@/components/loading-bars";
+import { NotKept } from "@/components/not-kept";
 import { ProblemPanel } from "@/components/problem-panel";
 import { formatCount, formatInteger, formatPercent, formatRange } from "@/lib/numbers";
 import { useShortcuts } from "@/lib/shortcuts";
@@ -125,7 +126,14 @@ function RunTimeline({
               />
             ) : data ? (
               <EmptyState title={`No timeline of ${first === step ? "this step" : "these steps"}`}>
-                Nobody measured it, or it is not kept any more. Its schedule and metrics are complete.
+                <NotKept
+                  runId={runId}
+                  kind="timelines"
+                  what="It is not kept any more"
+                  step={step}
+                  otherwise="Nobody measured it."
+                />{" "}
+                {first === step ? "Its" : "Their"} counts and metrics are complete.
               </EmptyState>
             ) : (
               <LoadingBars rows={LOADING_ROWS} rowHeight={ROW_PX} onRetry={refetch} />

@@ -10,6 +10,8 @@ import type { Planned } from "./use-plan";
 
 export interface PlanPartProps {
   plan: Planned;
+  /** The text to begin with is on its way. */
+  isLoading: boolean;
   /** The run whose lengths can be taken. */
   parent: Run | null;
   usesOwnLengths: boolean;
@@ -18,7 +20,7 @@ export interface PlanPartProps {
 
 const ROWS = 10;
 
-export function PlanPart({ plan, parent, usesOwnLengths, setUsesOwnLengths }: PlanPartProps) {
+export function PlanPart({ plan, isLoading, parent, usesOwnLengths, setUsesOwnLengths }: PlanPartProps) {
   return (
     <div className={styles.part}>
       {parent && (
@@ -37,12 +39,12 @@ export function PlanPart({ plan, parent, usesOwnLengths, setUsesOwnLengths }: Pl
           The plan did not load.
         </Banner>
       )}
-      <Body plan={plan} />
+      <Body plan={plan} isLoading={isLoading} />
     </div>
   );
 }
 
-function Body({ plan }: { plan: Planned }) {
+function Body({ plan, isLoading }: Pick<PlanPartProps, "plan" | "isLoading">) {
   if (plan.plan) {
     const isImpossible = plan.problems.length > 0;
     return (
@@ -52,7 +54,7 @@ function Body({ plan }: { plan: Planned }) {
       </>
     );
   }
-  if (plan.isEmpty) {
+  if (plan.isEmpty && !isLoading) {
     return (
       <div className={styles.nothing}>
         <EmptyState title="No spec yet">

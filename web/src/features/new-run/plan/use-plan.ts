@@ -46,7 +46,8 @@ export function usePlan(text: string, parentId: string | null): Planned {
     failure: isReadable && query.error ? problemSentence(query.error) : null,
     isOld: settled !== text || query.isPlaceholderData || !isReadable || isRefused || query.error !== null,
     isAnswered: settled === text && !(isReadable && query.isPlaceholderData),
-    isEmpty,
+    // By what stands there now: a text that has just come is about to be planned.
+    isEmpty: text.trim() === "",
     retry: () => void query.refetch(),
   };
 }

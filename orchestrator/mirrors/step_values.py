@@ -6,20 +6,15 @@ from orchestrator.contracts.messages import StepMessage
 from orchestrator.mirrors.mirror import MirroredStep
 
 _COUNTS = (
-    "global_batch_size",
-    "num_prompts",
-    "num_rollouts",
-    "num_tokens",
-    "num_loss_tokens",
-    "num_microbatches",
-    "num_filtered",
-    "num_dropped",
-    "lr",
-    "predicted_idle_frac",
-    "measured_idle_frac",
-    "padding_frac",
+    *("global_batch_size", "num_prompts", "num_rollouts", "num_tokens", "num_loss_tokens"),
+    *("num_microbatches", "num_dummies", "num_over_cap"),
+    *("num_generated", "num_filtered", "num_dropped", "num_carried_in", "num_carried_out"),
+    *("lr", "predicted_idle_frac", "measured_idle_frac", "idle_bound_frac", "padding_frac"),
 )
-"""Columns of every step that a tracker has no column for. They keep their names: no metric may have one of them."""
+"""Columns of every step that a tracker has no column for: those of which the dashboard draws a series.
+
+They keep their names: no metric may have one of them.
+"""
 
 
 def mirrored_step(message: StepMessage) -> MirroredStep:

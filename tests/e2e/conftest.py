@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -20,7 +21,14 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SwellStack]:
 
 @pytest.fixture(scope="session")
 def finished_run(stack: SwellStack) -> str:
-    """The id of a run of a few steps that has succeeded."""
-    watched = stack.swell("submit", str(TINY), "--watch", timeout_s=240)
+    """The id of a run of a few steps that has succeeded, with mirrors, of which one has no place to write to."""
+    stack.taken.touch()
+    tracking = [
+        {"type": "tensorboard"},
+        {"type": "tensorboard", "directory": str(stack.taken / "tensorboard")},
+        {"type": "mlflow", "uri": f"file://{stack.home.parent}/mlruns"},
+    ]
+    settings = ("--set", f"tracking={json.dumps(tracking)}")
+    watched = stack.swell("submit", str(TINY), *settings, "--watch", timeout_s=240)
     assert watched.code == 0, f"{watched.out}\n{watched.err}\n{stack.story()}"
     return str(stack.get("/runs", name="tiny")["items"][0]["id"])

@@ -54,6 +54,11 @@ class SwellStack:
     def log_path(self) -> Path:
         return self.home.parent / "up.log"
 
+    @property
+    def taken(self) -> Path:
+        """A file where somebody wants a directory."""
+        return self.home.parent / "taken"
+
     def up(self, *options: str) -> None:
         """Start the server and wait until it answers."""
         with self.log_path.open("ab") as log:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 import time
 import warnings
 from collections import defaultdict, deque
@@ -72,9 +73,13 @@ class RankActor:
         progress_log.info("importing torch and Megatron")
         # Megatron warns of CUDA packages that a CPU does without, and of its own deprecations.
         warnings.filterwarnings("ignore", module="megatron")
+        # Megatron's inference loads W&B where that is installed. No rank uses it, and it makes temporary directories at
+        # once, which stay behind when an actor is killed.
+        sys.modules["wandb"] = None  # type: ignore[assignment]
         # Imported here, in the actor: the driver does without torch and Megatron.
         from trainer.rank import MegatronRank
 
+        del sys.modules["wandb"]
         self._number = rank
         self._rank = MegatronRank(spec, rank=rank, **options)
 

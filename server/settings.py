@@ -48,6 +48,8 @@ class Settings:
     """Runs at a time; the others wait. More would share the cores of one machine, and each be slower than alone."""
     max_body_bytes: int = 64 * MIB
     """A larger request is refused, whatever it says of its own length."""
+    body_deadline_s: float = 120.0
+    """A body that is not here whole within this time is refused: while it arrives, it takes the place of another."""
     max_recording_batches: int = 128
     """More batches of steps or events than this at once are answered with 429; a driver sends them again."""
     max_queued_writes: int = 2000

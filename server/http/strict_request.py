@@ -12,6 +12,7 @@ import orjson
 from starlette.requests import ClientDisconnect, Request
 
 from server.http.problems import ProblemError
+from server.settings import Settings
 
 _GZIP_WINDOW = 16 + zlib.MAX_WBITS
 _DRAINED_LIMITS = 4
@@ -28,7 +29,7 @@ class StrictRequest(Request):
 
     async def body(self) -> bytes:
         if not hasattr(self, "_body"):
-            raw = await self._bounded(self._limit)
+            raw = await self._in_time()
             if raw:
                 self._check_content_type()
             self._body = _decoded(raw, self.headers.get("content-encoding", "identity").lower(), self._limit)
@@ -62,9 +63,13 @@ class StrictRequest(Request):
                         return
 
     @property
+    def _settings(self) -> Settings:
+        settings: Settings = self.app.state.services.settings
+        return settings
+
+    @property
     def _limit(self) -> int:
-        limit: int = self.app.state.services.settings.max_body_bytes
-        return limit
+        return self._settings.max_body_bytes
 
     async def _chunks(self) -> AsyncIterator[bytes]:
         while self._has_more:
@@ -73,6 +78,15 @@ class StrictRequest(Request):
             if message["type"] == "http.disconnect":
                 raise ClientDisconnect
             yield message.get("body", b"")
+
+    async def _in_time(self) -> bytes:
+        deadline_s = self._settings.body_deadline_s
+        try:
+            async with asyncio.timeout(deadline_s):
+                return await self._bounded(self._limit)
+        except TimeoutError:
+            detail = f"The body was not here whole within {deadline_s:g} s; send it in smaller parts."
+            raise ProblemError(408, "slow-body", detail, headers={"Connection": "close"}) from None
 
     async def _bounded(self, limit: int) -> bytes:
         length = self.headers.get("content-length", "")

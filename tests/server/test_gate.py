@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -49,3 +51,22 @@ def test_batches_beyond_the_bound_are_refused_until_one_is_stored(tmp_path: Path
             assert first.result().status_code == 200
         held.result()
         assert live.record(run, step_message(1)).status_code == 200
+
+
+@pytest.mark.stack
+def test_bodies_that_never_arrive_leave_their_places_to_others(tmp_path: Path) -> None:
+    with running_server(tmp_path, max_recording_batches=2, body_deadline_s=0.5) as live, ExitStack() as opened:
+        run = live.launch()
+        lines = (
+            f"POST /api/v1/runs/{run.id}/steps:batch HTTP/1.1",
+            f"Host: 127.0.0.1:{live.settings.port}",
+            "Content-Type: application/json",
+            f"Authorization: Bearer {run.token}",
+            "Content-Length: 1000",
+        )
+        head = "\r\n".join(lines) + "\r\n\r\n{"
+        for _ in range(2):
+            slow = opened.enter_context(socket.create_connection(("127.0.0.1", live.settings.port), timeout=60))
+            slow.sendall(head.encode())
+            assert slow.recv(4096).startswith(b"HTTP/1.1 408 ")
+        assert live.record(run, step_message(0)).status_code == 200

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -222,6 +223,17 @@ def test_foreign_names_and_pages_are_refused_on_every_method(sqlite_server: Live
             by_host = sqlite_server.http.request(method, path, headers={"Host": given["Host"]})
             by_origin = sqlite_server.http.request(method, path, headers={"Origin": given["Origin"]})
             assert (by_host.status_code, by_origin.status_code) == (421, 403), (method, path)
+
+
+@pytest.mark.stack
+def test_a_request_names_one_host(sqlite_server: LiveServer) -> None:
+    own = httpx.URL(sqlite_server.url).netloc
+    for hosts in ((own, b"evil.example"), (b"evil.example", own), (own, own)):
+        with socket.create_connection(("127.0.0.1", sqlite_server.settings.port), timeout=60) as connection:
+            connection.sendall(
+                b"GET /healthz HTTP/1.1\r\n" + b"".join(b"Host: %s\r\n" % host for host in hosts) + b"\r\n"
+            )
+            assert connection.recv(4096).startswith(b"HTTP/1.1 421 ")
 
 
 @pytest.mark.stack

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.server.live_server import LiveServer
-from tests.web.browser import Watched, severe_findings, watched_context
+from tests.web.browser import Watched, watched_context
 from tests.web.conftest import login_url
 from tests.web.recorded_run import beat, record, step_lengths, tell
 
@@ -144,25 +144,6 @@ def test_the_numbers_of_a_run_move_with_its_steps(server: LiveServer, page: Page
     expect(head).to_contain_text(f"Batch size{len(step_lengths(4))}samples")
     record(server, run, [5])
     expect(head).to_contain_text(f"Batch size{len(step_lengths(5))}samples")
-
-
-@pytest.mark.parametrize("width", [1600, 420])
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_nothing_serious(server: LiveServer, browser: Browser, theme: Any, width: int) -> None:
-    run = server.launch(name="looked at", tags={"task": "spelling", "kind": "test"})
-    record(server, run, range(30))
-    beat(server, run, 30)
-    server.submit(name="waits")
-    size = {"width": width, "height": 900}
-    with watched_context(browser, viewport=size, color_scheme=theme) as watched:
-        page = watched.open()
-        page.goto(login_url(server))
-        for path, name in (("", "Runs"), (f"runs/{run.id}", "looked at"), (f"runs/{run.id}/schedule", "looked at")):
-            page.goto(f"{server.url}/{path}")
-            expect(page.get_by_role("heading", name=name, level=1)).to_be_visible()
-            page.wait_for_load_state("load")
-            assert severe_findings(page) == []
-        assert watched.errors == []
 
 
 def test_the_theme_is_kept(server: LiveServer, page: Page) -> None:

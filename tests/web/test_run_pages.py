@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.server.factories import metric
 from tests.server.live_server import LiveServer
-from tests.web.browser import severe_findings, watched_context
-from tests.web.conftest import login_url
+from tests.web.browser import severe_findings
 from tests.web.recorded_run import record, recorded_step, tell
 
 pytestmark = pytest.mark.stack
@@ -83,28 +82,6 @@ def test_the_noise_scale_stands_over_the_batch_size_where_it_is_measured(server:
     expect(chart.locator("canvas")).to_be_visible()
     expect(chart).to_contain_text("42")
     assert severe_findings(page) == []
-
-
-@pytest.mark.parametrize("width", [1600, 420])
-def test_axe_finds_nothing_serious_in_the_dark(server: LiveServer, browser: Browser, width: int) -> None:
-    run = server.launch(name="looked at", tags={"task": "spelling"})
-    record(server, run, range(5))
-    with watched_context(browser, viewport={"width": width, "height": 900}, color_scheme="dark") as watched:
-        page = watched.open()
-        page.goto(login_url(server))
-        paths = (
-            f"runs/{run.id}/config",
-            f"runs/{run.id}/events",
-            f'compare?runs=["{run.id}"]',
-            "new?example=demo",
-        )
-        for path in paths:
-            page.goto(f"{server.url}/{path}")
-            expect(page.get_by_role("heading", level=1)).to_be_visible()
-            page.wait_for_load_state("load")
-            assert severe_findings(page) == []
-            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{path} scrolls sideways"
-        assert watched.errors == []
 
 
 def test_a_run_that_ended_is_archived_and_comes_back(server: LiveServer, page: Page) -> None:

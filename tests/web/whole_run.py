@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
-from orchestrator.contracts.messages import StepMessage
+from orchestrator.contracts.messages import BatchDecision, StepMessage
 from orchestrator.contracts.rollout_messages import IterationMessage, RolloutMessage
 from orchestrator.contracts.system_message import SystemSample
 from orchestrator.contracts.timeline_message import TimelineColumns
+from tests.server.factories import metric
 from tests.server.live_server import LaunchedRun, LiveServer
 from tests.server.record_factories import (
     checkpoint_message,
@@ -33,12 +35,12 @@ def record_whole_run(server: LiveServer, *, text: str | None = None, name: str =
         assert server.record(run, *steps).status_code == 200
     for iteration in range(NUM_ITERATIONS):
         _post(server, run, "rollouts", _iteration(iteration, text))
-    lines = [log_line(k, text or _line(k), source=_source(k), level=_level(k)) for k in range(120)]
+    lines = [log_line(k, text or _line(k), source=_source(k, text), level=_level(k)) for k in range(120)]
     _post(server, run, "logs", *lines)
     kept = [checkpoint_message(step, directory=(text or f"/runs/{run.id}/step-{step}")[:4000]) for step in (80, 100)]
     _post(server, run, "checkpoints", checkpoint_message(60, removed=True), *kept)
     for second in range(0, 300, 10):
-        sample = _sample(second).model_dump(mode="json")
+        sample = _sample(second, text).model_dump(mode="json")
         tell(
             server,
             run,
@@ -81,7 +83,17 @@ def _with_timeline(step: StepMessage, text: str | None) -> StepMessage:
     ]
     columns = list(zip(*spans, strict=True))
     timeline = TimelineColumns(actor=columns[0], activity=columns[1], start_s=columns[2], end_s=columns[3])
-    return step.model_copy(update={"timeline": timeline, **_place_in_iteration(step.step)})
+    foreign = {} if text is None else _foreign(step, text)
+    return step.model_copy(update={"timeline": timeline, **_place_in_iteration(step.step), **foreign})
+
+
+def _foreign(step: StepMessage, text: str) -> dict[str, Any]:
+    """Fields of a step that hold texts from outside."""
+    decision = {"mode": "control", "noise_scale": 1.0, "proposed_size": 8, "size_before": 8, "size_after": 9}
+    return {
+        "metrics": {**step.metrics, text[:200]: metric(1.0), f"reward/{text[:190]}": metric(0.5)},
+        "batch_decision": BatchDecision.model_validate({**decision, "reason": text[:1000]}),
+    }
 
 
 def _place_in_iteration(step: int) -> dict[str, int]:
@@ -113,8 +125,10 @@ def _iteration(number: int, text: str | None) -> IterationMessage:
             **({"text": text, "pieces": (text[:200], "b", "c")} if text else {}),
         )
 
-    told = {"prompt": text, "answer": text} if text else {}
-    groups = [group_message(f"g{number}.{i}", [rollout(i, k) for k in range(4)], **told) for i in range(4)]
+    told = {"prompt": text, "answer": text, "task": text[:200]} if text else {}
+    groups = [
+        group_message(f"{(text or '')[:100]}g{number}.{i}", [rollout(i, k) for k in range(4)], **told) for i in range(4)
+    ]
     trained, filtered = _num_trained(number), _num_filtered(number)
     return iteration_message(
         number,
@@ -132,18 +146,22 @@ def _line(number: int) -> str:
     return f"step {number}: loss 0.0{number % 9}1, 34 samples, 812 tokens"
 
 
-def _source(number: int) -> str:
-    return ("driver", "rank 0", "rank 1", "engine 0")[number % 4]
+def _source(number: int, text: str | None) -> str:
+    return text[:100] if text and number % 4 == 0 else ("driver", "rank 0", "rank 1", "engine 0")[number % 4]
 
 
 def _level(number: int) -> str:
     return "error" if number % 40 == 17 else "warning" if number % 11 == 5 else "info"
 
 
-def _sample(second: int) -> SystemSample:
+def _sample(second: int, text: str | None) -> SystemSample:
     busy = 0.5 + 0.3 * ((second // 10) % 3) / 2
     processes = [
-        {"name": who, "cpu_cores": busy * (k + 1) / 3, "memory_bytes": (k + 1) * 2**28}
+        {
+            "name": (text or who)[:100] + (f" {k}" if text else ""),
+            "cpu_cores": busy * (k + 1) / 3,
+            "memory_bytes": (k + 1) * 2**28,
+        }
         for k, who in enumerate(("driver", "rank 0", "rank 1", "engine 0"))
     ]
     sample = system_sample(float(second), cpu_frac=busy, processes=tuple(processes))

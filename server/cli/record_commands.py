@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from orchestrator.contracts.log_messages import LogLevel
+from orchestrator.contracts.run_state import RunState
 from server.cli.connection import connect
 from server.cli.export_model import export_model
 from server.cli.log_lines import log_line
@@ -17,7 +18,7 @@ from server.cli.metric_lines import MetricFormat, metric_lines
 from server.cli.options import Json, RunName
 from server.cli.problem import CommandError, ExitCode, command_error
 from server.cli.tables import catalogue_table, history_tables
-from server.cli.terminal import console, print_json, tell_result
+from server.cli.terminal import console, hint, print_json, tell_result
 from server.client.location import read_settings
 from server.history.schemas import Aggregation, MetricHistory, XAxis
 
@@ -90,6 +91,11 @@ def logs(
                 print_json(line)
             else:
                 terminal.print(log_line(line, with_attempt=found.attempt > 1), soft_wrap=True)
+        found = client.show(found.id)
+    files = read_settings().run_dir(found.id) / "logs" / f"attempt-{attempt or found.attempt}"
+    if found.state in (RunState.FAILED, RunState.LOST) and not as_json and files.is_dir():
+        # A driver that is killed sends its last lines nowhere.
+        hint(f"The files hold also what could not be sent any more: {files}")
 
 
 @commands.command()

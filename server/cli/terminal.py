@@ -26,6 +26,11 @@ def say(sentence: str) -> None:
     console().print(shown(sentence), soft_wrap=True)
 
 
+def hint(sentence: str) -> None:
+    """A line beside the result, for people alone."""
+    Console(stderr=True).print(shown(sentence), soft_wrap=True)
+
+
 def print_json(model: BaseModel) -> None:
     print(model.model_dump_json(), flush=True)
 

@@ -298,6 +298,15 @@ def test_logs_are_printed_harmless_and_as_json(swell: Swell, recorded: LaunchedR
     assert len(swell("logs", "recorded", "--follow").out.splitlines()) == 6
 
 
+def test_the_logs_of_a_run_that_failed_say_where_the_files_are(swell: Swell, recorded: LaunchedRun) -> None:
+    files = swell.server.settings.run_dir(recorded.id) / "logs" / "attempt-1"
+    files.mkdir(parents=True)
+    assert swell("logs", "recorded").err == ""
+    swell.server.services.runs.apply(recorded.id, RunTrigger.FAIL, reason="killed")
+    assert str(files) in swell("logs", "recorded").err
+    assert swell("logs", "recorded", "--json").err == ""
+
+
 def test_a_run_is_paused_and_resumed(swell: Swell, recorded: LaunchedRun) -> None:
     swell.server.services.runs.apply(recorded.id, RunTrigger.REPORT)
     assert swell("pause", "recorded", "--no-wait").out == "recorded is pausing\n"

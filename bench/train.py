@@ -29,7 +29,7 @@ PEER_PYTHON = ROOT / "build" / "bench-trl" / "bin" / "python"
 LENGTHS = {"short": 32, "variable": 256}
 """By name, the most tokens of an answer; short ones mostly reach it, the others end anywhere below."""
 NUM_PAIRS, NUM_STEPS, NUM_WARM_UP = 3, 6, 2
-TIMEOUT_S = 300
+TIMEOUT_S = 900
 """Of one program. It takes a small part of that where it does not hang."""
 
 

@@ -40,6 +40,23 @@ def test_greedy_takes_the_likeliest_token() -> None:
         assert full_log_probs(prompt, response, 1.0).argmax(-1).tolist() == response
 
 
+def test_greedy_is_what_transformers_generates_also_of_a_batch_that_shrinks() -> None:
+    # Rows leave after the first token and again later: those that go on keep their masks, positions and caches.
+    by_length = {
+        len(result.token_ids): prompt
+        for prompt, result in zip(prompts(300), decoded(prompts(300), temperature=0.0), strict=True)
+    }
+    given_prompts = [by_length[length] for length in sorted(by_length)]
+    found = decoded(given_prompts, temperature=0.0)
+    assert len({len(result.token_ids) for result in found}) > 8
+    assert len({len(prompt) for prompt in given_prompts}) > 5
+    for prompt, result in zip(given_prompts, found, strict=True):
+        expected = MODEL.generate(
+            torch.tensor([prompt]), max_new_tokens=12, do_sample=False, eos_token_id=EOS, pad_token_id=PAD
+        )
+        assert expected[0, len(prompt) :].tolist() == result.token_ids.tolist()
+
+
 def test_responses_end_with_the_end_token_or_by_length() -> None:
     lengths = set()
     for result in decoded(prompts(60, group_size=4)):

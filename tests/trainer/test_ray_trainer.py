@@ -21,6 +21,7 @@ import ray
 
 from tests.trainer import factories
 from tests.trainer.reference_metrics import check_metrics, reference_metrics
+from trainer.contracts.actor_environment import actor_environment
 from trainer.contracts.loss_spec import ClippedLossSpec, SftLossSpec
 from trainer.contracts.optimizer_spec import LrUnit
 from trainer.contracts.policy_trainer import StepStatus, TrainerError
@@ -34,6 +35,10 @@ pytestmark = pytest.mark.stack
 logger = logging.getLogger(__name__)
 
 CASES = {case["id"]: case for case in json.loads(Path("tests/cases/loss.json").read_text())["cases"]}
+
+RANK_RAISES = next(
+    case for case in json.loads(Path("tests/cases/operations.json").read_text())["cases"] if case["id"] == "rank-raises"
+)
 
 # A warm-up from 0: the first step of a phase moves no weight, so that its gradient can be compared afterwards.
 FROZEN = {"warmup": 1000}
@@ -217,33 +222,46 @@ def test_weights_and_learning_rates_do_not_depend_on_the_layout(local_ray):
 
 
 def test_raising_rank_becomes_an_error_with_its_traceback_and_leaves_no_process(local_ray):
-    samples = factories.samples(np.random.default_rng(0), 3)
-    good, bad = make_shards(
-        samples,
-        factories.schedule([[[0]], [[1]]], [[[], []], [[], [2]]]),
+    dp = RANK_RAISES["given"]["dp"]
+    first = [[[dp_rank]] for dp_rank in range(dp)]
+    second = [[[], []] for _ in range(dp - 1)] + [[[], [dp]]]
+    shards = make_shards(
+        factories.samples(np.random.default_rng(0), dp + 1),
+        factories.schedule(first, second),
         loss=SftLossSpec(),
         vocab_size=factories.VOCAB_SIZE,
     )
     # Behind the driver's back, which would refuse a token that is not in the vocabulary.
-    bad.samples.token_ids[-1] = factories.VOCAB_SIZE + 99
-    with started(dp=2) as trainer:
+    shards[-1].samples.token_ids[-1] = factories.VOCAB_SIZE + 99
+    collective_timeout_s = 300
+    with started(dp=dp, collective_timeout_s=collective_timeout_s) as trainer:
         pids = ranks_of(trainer)
         trainer.start_phase(factories.phase(SftLossSpec()))
         started_at = time.monotonic()
         with pytest.raises(TrainerError) as caught:
-            trainer._call({0: ("train", good), 1: ("train", bad)})
-        assert time.monotonic() - started_at < 20
+            trainer._call({rank: ("train", shard) for rank, shard in enumerate(shards)})
+        # The peers wait in a collective; nobody waits for them.
+        assert time.monotonic() - started_at < collective_timeout_s
         with pytest.raises(TrainerError, match="closed"):
             trainer.weights()
     lines = str(caught.value).splitlines()
-    assert lines[0].startswith("rank 1, step 1 of this iteration, micro-batch 1: IndexError")
+    assert lines[0].startswith(f"rank {dp - 1}, step 1 of this iteration, micro-batch 1: IndexError")
     assert "embedding" in str(caught.value)
     assert_gone(pids)
+    # The next run starts, and has a signal of its own.
+    with started(dp=dp) as trainer:
+        trainer.start_phase(factories.phase(SftLossSpec()))
+        (record,) = trainer.train(
+            samples=factories.samples(np.random.default_rng(0), dp), schedule=factories.schedule(first)
+        )
+        assert record.status is StepStatus.TRAINED
 
 
 def test_dying_rank_becomes_an_error_and_leaves_no_process(local_ray):
     with started(dp=2) as trainer:
         pids = ranks_of(trainer)
+        # As they were started: the allocator reads it then and never again.
+        assert all(psutil.Process(pid).environ().items() >= actor_environment(1).items() for pid in pids)
         trainer.start_phase(factories.phase(SftLossSpec()))
         os.kill(pids[1], 9)
         with pytest.raises(TrainerError, match="rank 1: the process ended"):

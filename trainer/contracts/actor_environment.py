@@ -8,8 +8,9 @@ _ALLOCATOR = {
     # Huge pages, where Linux leaves them to the program (transparent_hugepage = madvise).
     "hugetlb": 1,
     # Activations come and go at every layer. By default glibc returns each large block to the system and gets new pages
-    # for the next, cleared by the kernel: a tenth of the time of a small model.
-    "mmap_threshold": 64 * _MIB,
+    # for the next, cleared by the kernel: a tenth of the time of a small model. glibc before 2.35 ignores a threshold
+    # above 32 MiB, and would then map even blocks of 128 KiB anew each time, since the other two are set.
+    "mmap_threshold": 32 * _MIB,
     "trim_threshold": 256 * _MIB,
     "top_pad": 16 * _MIB,
 }

@@ -24,7 +24,7 @@ from server.services import MakeSupervisor, Services
 from server.settings import Settings
 from tests.server.factories import START, batch_json, spec_json
 
-READY_WITHIN_S = 10.0
+READY_WITHIN_S = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

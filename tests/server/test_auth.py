@@ -128,17 +128,17 @@ def ask(http: httpx.Client, method: str, path: str, token: str | None, body: Any
 
 
 @pytest.mark.stack
-def test_each_route_refuses_whom_its_rule_refuses(sqlite_server: LiveServer) -> None:
+def test_each_route_refuses_whom_its_rule_refuses(server: LiveServer) -> None:
     read, write = (
-        sqlite_server.http.post("/api/v1/tokens", json={"name": "t", "access": access}).json()["token"]
+        server.http.post("/api/v1/tokens", json={"name": "t", "access": access}).json()["token"]
         for access in ("read", "write")
     )
-    first, other = sqlite_server.launch(), sqlite_server.launch()
-    run = sqlite_server.next_attempt(first)
+    first, other = server.launch(), server.launch()
+    run = server.next_attempt(first)
     tokens = dict(zip(ALLOWED, (None, "swa_wrong", read, write, other.token, first.token), strict=True))
     routes = guarded_routes()
     assert {path.rpartition("/")[2] for _, path, rule in routes if rule is Access.INGEST} == set(RECORDS)
-    with httpx.Client(base_url=sqlite_server.url, trust_env=False, timeout=60) as http:
+    with httpx.Client(base_url=server.url, trust_env=False, timeout=60) as http:
         for method, path, rule in routes:
             for held, token in tokens.items():
                 is_allowed = rule is Access.PUBLIC or rule in ALLOWED[held]
@@ -149,29 +149,29 @@ def test_each_route_refuses_whom_its_rule_refuses(sqlite_server: LiveServer) -> 
                 refusal = 401 if held in ("no token", "wrong") else 403
                 assert (status in (401, 403)) is not is_allowed, (method, path, held, status)
                 assert is_allowed or status == refusal, (method, path, held, status)
-    assert sqlite_server.get(f"/runs/{run.id}")["num_steps"] == 0
+    assert server.get(f"/runs/{run.id}")["num_steps"] == 0
 
 
 @pytest.mark.stack
-def test_foreign_pages_reach_no_route(sqlite_server: LiveServer) -> None:
+def test_foreign_pages_reach_no_route(server: LiveServer) -> None:
     given = case("server.json", "dns-rebinding")["given"]
     for method, path, _ in guarded_routes():
         real = path.replace("{run_id}", NOBODYS_RUN).replace("{step}", "0")
         body = {} if method in ("POST", "PATCH") else None
-        by_host = sqlite_server.http.request(method, real, headers={"Host": given["Host"]}, json=body)
-        by_origin = sqlite_server.http.request(method, real, headers={"Origin": given["Origin"]}, json=body)
+        by_host = server.http.request(method, real, headers={"Host": given["Host"]}, json=body)
+        by_origin = server.http.request(method, real, headers={"Origin": given["Origin"]}, json=body)
         assert (by_host.status_code, by_origin.status_code) == (421, 403), (method, path)
 
 
 @pytest.mark.stack
-def test_an_ingest_token_records_its_own_attempt_only(sqlite_server: LiveServer) -> None:
-    first = sqlite_server.launch()
-    second = sqlite_server.next_attempt(first)
+def test_an_ingest_token_records_its_own_attempt_only(server: LiveServer) -> None:
+    first = server.launch()
+    second = server.next_attempt(first)
     body = batch_json(step_message(0), attempt=2)
     path = f"/api/v1/runs/{first.id}/steps:batch"
-    assert sqlite_server.http.post(path, json=body, headers=first.headers).status_code == 403
-    assert sqlite_server.http.post(path, json=body, headers=second.headers).status_code == 200
-    assert sqlite_server.http.get(f"/api/v1/runs/{first.id}", headers=second.headers).status_code == 403
+    assert server.http.post(path, json=body, headers=first.headers).status_code == 403
+    assert server.http.post(path, json=body, headers=second.headers).status_code == 200
+    assert server.http.get(f"/api/v1/runs/{first.id}", headers=second.headers).status_code == 403
 
 
 @pytest.mark.stack

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import orjson
 from sqlalchemy import Connection, select
@@ -48,15 +49,15 @@ class Sparkline:
 
 
 def note_progress(
-    connection: Connection, run: OpenRun, prepared: list[PreparedStep], *, view: Sequence[Segment]
+    connection: Connection, run: OpenRun, prepared: Sequence[PreparedStep], *, view: Sequence[Segment]
 ) -> None:
     """Bring the run up to date after these steps, in ascending order, were stored.
 
     view: the current view, with them. When they do not all come after its newest step before, all is read again.
     """
-    newest_before = None if run.last_step is None else orjson.loads(run.last_step)["step"]
+    before: dict[str, Any] = {"step": -1, "reward": None} if run.last_step is None else orjson.loads(run.last_step)
     newest = prepared[-1]
-    if newest_before is None or prepared[0].step > newest_before:
+    if prepared[0].step > before["step"]:
         sparkline = Sparkline.parse(run.sparkline)
         sparkline.extend(step.message.global_batch_size for step in prepared)
         num_steps, is_newest = run.num_steps + len(prepared), True
@@ -69,7 +70,7 @@ def note_progress(
         num_steps, is_newest = len(numbers), numbers[-1] == newest.step
     run.num_steps, run.sparkline = num_steps, sparkline.dump()
     if is_newest:
-        last = last_step(newest, reward=_newest_reward(run, prepared))
+        last = last_step(newest, reward=_newest_reward(prepared, before["reward"]))
         run.last_step = last.model_dump_json()
         run.last_reward, run.last_loss = sortable(last.reward), sortable(last.loss)
         run.last_batch_size = last.global_batch_size
@@ -95,13 +96,13 @@ def last_step(step: PreparedStep, *, reward: float | NonFinite | None) -> LastSt
     )
 
 
-def _newest_reward(run: OpenRun, prepared: list[PreparedStep]) -> float | NonFinite | None:
+def _newest_reward(prepared: Sequence[PreparedStep], before: float | NonFinite | None) -> float | NonFinite | None:
     """Rewards come with the first step of an iteration; the others go on from it."""
     for step in reversed(prepared):
         reward = step.metrics.get(REWARD_METRIC)
         if reward is not None and reward.value is not None:
             return reward.value
-    return None if run.last_step is None else LastStep.model_validate_json(run.last_step).reward
+    return before
 
 
 def sortable(value: float | NonFinite | None) -> float | None:

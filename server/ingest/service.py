@@ -7,20 +7,16 @@ heartbeat    a sign of life; the first one, or one after silence, makes the run 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
-from typing import Any
+from collections.abc import Callable
 
 from sqlalchemy import Connection
 
 from orchestrator.contracts.checkpoint_messages import CheckpointsBatch
 from orchestrator.contracts.log_messages import LogsBatch
 from orchestrator.contracts.messages import (
-    DesiredState,
     EventsBatch,
     Heartbeat,
     IngestAnswer,
-    Phase,
     StateReport,
     StepsBatch,
 )
@@ -30,15 +26,11 @@ from server.checkpoints.storing import check_checkpoints, upsert_checkpoints
 from server.database.tables import is_storable
 from server.database.writer import Transaction, Writer
 from server.errors import ConflictError, InvalidError
-from server.ingest import event_rows, step_rows
-from server.ingest.live_frame import steps_frame
-from server.ingest.metric_catalogue import MetricCatalogue
+from server.ingest import event_rows
+from server.ingest.heard import answer, move, note_heard, note_move, now
 from server.ingest.open_run import OpenRun, open_run
-from server.ingest.prepared_step import PreparedStep, prepare_steps
-from server.ingest.rollup_rows import keep_rollups, may_sum_up
-from server.ingest.run_progress import note_progress
-from server.ingest.step_rows import Newest
-from server.ingest.verify import MAX_COUNT, untold
+from server.ingest.step_recorder import StepRecorder, steps_report
+from server.ingest.verify import MAX_COUNT
 from server.live.hub import LiveHub
 from server.live.schemas import CheckpointNews, IterationNews, LogNews
 from server.logs.queries import newest_line
@@ -46,8 +38,7 @@ from server.logs.storing import check_lines, insert_lines
 from server.rollouts.prepared_iteration import prepare_iterations
 from server.rollouts.storing import insert_iterations
 from server.runs.records import RunKind
-from server.runs.transitions import Transition, apply_trigger, fail_or_restart
-from server.steps.lineage import current_view
+from server.runs.transitions import fail_or_restart
 from server.system.storing import insert_sample, pack_sample
 from server.telemetry.figures import ServerFigures
 
@@ -61,27 +52,11 @@ class Ingest:
     def __init__(self, writer: Writer, hub: LiveHub, figures: ServerFigures) -> None:
         self._writer = writer
         self._hub = hub
-        self._figures = figures
-        self._catalogue = MetricCatalogue()
+        self._recorder = StepRecorder(hub, figures)
 
     def steps(self, run_id: str, batch: StepsBatch) -> IngestAnswer:
         """Record steps, all or none. Raises InvalidError, or ConflictError for a stale attempt or other content."""
-        prepared = prepare_steps(batch.steps)
-
-        def work(transaction: Transaction) -> IngestAnswer:
-            connection = transaction.connection
-            run = open_run(connection, run_id, batch.attempt)
-            if run.kind is RunKind.MANAGED:
-                _check_whole(batch)
-            newest = step_rows.newest_step(connection, run.key, run.attempt)
-            new = _new_steps(prepared, _stored_hashes(connection, run, prepared, newest))
-            if new:
-                self._record(transaction, run, new, newest)
-            self._alive(transaction, run)
-            self._count(transaction, new, num_duplicates=len(prepared) - len(new))
-            return _answer(run, accepted=len(new), duplicates=len(prepared) - len(new))
-
-        return self._writer.run(work)
+        return self._writer.run_jointly(self._recorder.record, steps_report(run_id, batch))
 
     def events(self, run_id: str, batch: EventsBatch) -> IngestAnswer:
         """Record events, all or none. Raises ConflictError for a stale attempt, or for a key with other content."""
@@ -144,14 +119,14 @@ class Ingest:
             connection = transaction.connection
             run = open_run(connection, run_id, report.attempt)
             if run.outcome == report.outcome:
-                return _answer(run, accepted=0, duplicates=1)
+                return answer(run, accepted=0, duplicates=1)
             if run.outcome is not None:
                 raise ConflictError(
                     "conflicting-outcome", f"Attempt {report.attempt} has ended already: {run.outcome}."
                 )
-            self._alive(transaction, run, outcome=report.outcome, reason=report.reason, ended_at=_now())
+            note_heard(transaction, self._hub, [run], outcome=report.outcome, reason=report.reason, ended_at=now())
             _end(connection, run, report)
-            return _answer(run, accepted=1, duplicates=0)
+            return answer(run, accepted=1, duplicates=0)
 
         return self._writer.run(work)
 
@@ -168,10 +143,10 @@ class Ingest:
                 insert_sample(transaction.connection, run.key, run.attempt, *sample)
             if not run.state.is_terminal:
                 run.activity, run.total_steps = beat.activity, beat.total_steps
-            self._alive(transaction, run)
+            note_heard(transaction, self._hub, [run])
             if beat.is_paused:
-                _apply(transaction.connection, run, RunTrigger.PAUSED)
-            return _answer(run, accepted=1, duplicates=0)
+                move(transaction.connection, run, RunTrigger.PAUSED)
+            return answer(run, accepted=1, duplicates=0)
 
         return self._writer.run(work)
 
@@ -183,46 +158,10 @@ class Ingest:
         def work(transaction: Transaction) -> IngestAnswer:
             run = open_run(transaction.connection, run_id, attempt)
             accepted = store(transaction, run)
-            self._alive(transaction, run)
-            return _answer(run, accepted=accepted, duplicates=count - accepted)
+            note_heard(transaction, self._hub, [run])
+            return answer(run, accepted=accepted, duplicates=count - accepted)
 
         return self._writer.run(work)
-
-    def _record(self, transaction: Transaction, run: OpenRun, new: list[PreparedStep], newest: Newest | None) -> None:
-        """newest: the attempt's newest step before."""
-        connection, first, last = transaction.connection, new[0].step, new[-1].step
-        is_late = newest is not None and newest.step > first
-        if newest is None or is_late:
-            total = step_rows.totals_before(connection, run.key, run.attempt, first)
-        else:
-            total = newest.totals
-        metric_ids = self._catalogue.ids(transaction, run, new)
-        totals = step_rows.insert_steps(connection, run.key, run.attempt, new, total=total, metric_ids=metric_ids)
-        if is_late:
-            step_rows.repeat_totals(connection, run.key, run.attempt, first)
-        run.begins_at(
-            step=first, iteration=min((n for step in new if (n := _iteration(step)) is not None), default=None)
-        )
-        if may_sum_up(run.rolled_up_to, first_new=first, newest=last if newest is None else max(last, newest.step)):
-            keep_rollups(connection, run.key, run.attempt, first_new=first)
-        view = current_view(run.segments(connection))
-        note_progress(connection, run, new, view=view)
-        run_started_at = step_rows.started_at(connection, run.key, view[0])
-        frame = steps_frame(run.id, run.attempt, new, totals, run_started_at=run_started_at)
-        transaction.after_commit(lambda: self._hub.steps_recorded(frame))
-
-    def _count(self, transaction: Transaction, new: list[PreparedStep], *, num_duplicates: int) -> None:
-        num_points = sum(len(step.metrics) for step in new)
-        transaction.after_commit(
-            lambda: self._figures.recorded(num_steps=len(new), num_points=num_points, num_duplicates=num_duplicates)
-        )
-
-    def _alive(self, transaction: Transaction, run: OpenRun, **of_attempt: Any) -> None:
-        # The server's own clock: the driver's may be wrong.
-        run.save(transaction.connection, heard_at=_now(), **of_attempt)
-        if run.state in (RunState.STARTING, RunState.LOST):
-            _apply(transaction.connection, run, RunTrigger.REPORT)
-        transaction.after_commit(lambda: self._hub.run_changed(run.id))
 
 
 def _end(connection: Connection, run: OpenRun, report: StateReport) -> None:
@@ -236,74 +175,13 @@ def _end(connection: Connection, run: OpenRun, report: StateReport) -> None:
     else:
         trigger, reason = RunTrigger.FAIL, report.reason or _NOT_ASKED
     if trigger is RunTrigger.FAIL and report.can_restart and run.kind is RunKind.MANAGED:
-        _note(run, fail_or_restart(connection, run_key=run.key, now=_now(), reason=reason, attempt=report.attempt))
+        note_move(run, fail_or_restart(connection, run_key=run.key, now=now(), reason=reason, attempt=report.attempt))
     else:
-        _apply(connection, run, trigger, reason=reason)
-
-
-def _apply(
-    connection: Connection, run: OpenRun, trigger: RunTrigger, *, reason: str | None = None, message: str | None = None
-) -> None:
-    _note(run, apply_trigger(connection, run_key=run.key, trigger=trigger, now=_now(), reason=reason, message=message))
-
-
-def _note(run: OpenRun, transition: Transition | None) -> None:
-    if transition is not None:
-        run.state = transition.after
-
-
-def _check_whole(batch: StepsBatch) -> None:
-    errors = [(f"/steps/{i}{pointer}", told) for i, step in enumerate(batch.steps) for pointer, told in untold(step)]
-    if errors:
-        raise InvalidError(errors)
+        move(connection, run, trigger, reason=reason)
 
 
 def _stop_external(connection: Connection, run: OpenRun, report: StateReport) -> None:
     """Nobody watches its process: its own word ends it, whether it was asked to stop or somebody stopped it there."""
     message = report.reason or "its writer was stopped"
     for trigger in (RunTrigger.CANCEL, RunTrigger.STOPPED):
-        _apply(connection, run, trigger, message=message)
-
-
-def _stored_hashes(
-    connection: Connection, run: OpenRun, prepared: Sequence[PreparedStep], newest: Newest | None
-) -> dict[int, bytes]:
-    """Of those steps that are stored already, by number. Most come after all that is stored."""
-    numbers = {step.step for step in prepared}
-    if newest is None or min(numbers) > newest.step:
-        return {}
-    return step_rows.stored_hashes(connection, run.key, run.attempt, numbers)
-
-
-def _new_steps(prepared: Sequence[PreparedStep], stored: Mapping[int, bytes]) -> list[PreparedStep]:
-    """Those that are not stored yet, ascending. Raises ConflictError for a step that is stored with other content."""
-    known = dict(stored)
-    new: dict[int, PreparedStep] = {}
-    for step in prepared:
-        content_hash = known.setdefault(step.step, step.content_hash)
-        if content_hash != step.content_hash:
-            raise ConflictError(
-                "conflicting-step",
-                f"Step {step.step} of this attempt is recorded with other content, which is kept; "
-                "nothing of this batch was stored.",
-            )
-        if step.step not in stored:
-            new[step.step] = step
-    return [new[number] for number in sorted(new)]
-
-
-def _iteration(step: PreparedStep) -> int | None:
-    """The iteration of reinforcement that a step belongs to, or that comes next after it; None: its writer has none."""
-    return 0 if step.message.phase is Phase.WARM_START else step.message.iteration
-
-
-def _answer(run: OpenRun, *, accepted: int, duplicates: int) -> IngestAnswer:
-    # One that is queued again was given up, and its next attempt goes on in its place.
-    is_over = run.state in (RunState.STOPPING, RunState.QUEUED) or run.state.is_terminal
-    shall_wait = run.state in (RunState.PAUSING, RunState.PAUSED)
-    wanted = DesiredState.STOP if is_over else DesiredState.PAUSE if shall_wait else DesiredState.RUN
-    return IngestAnswer(accepted=accepted, duplicates=duplicates, desired_state=wanted)
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
+        move(connection, run, trigger, message=message)

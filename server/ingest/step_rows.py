@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import accumulate
 from operator import attrgetter
 from typing import Any
 
@@ -24,17 +25,14 @@ _STEP_COLUMNS = (
     *(*_MOMENTS, *_PLAIN_COLUMNS),
 )
 _plain_values = attrgetter(*_PLAIN_COLUMNS)
+_schedule_blob, _timeline_blob = attrgetter("schedule_blob"), attrgetter("timeline_blob")
 _BLOB_COLUMNS = ("run_key", "attempt", "step", "blob")
 _POINT_COLUMNS = ("metric_id", "attempt", "step", "value", "kind", "weight")
-_of_attempt = (steps.c.run_key == bindparam("this_run"), steps.c.attempt == bindparam("this_attempt"))
-# Made once: to put a statement together takes longer than to run it.
-_NEWEST = (
-    select(steps.c.step, steps.c.samples_total, steps.c.tokens_total)
-    .where(*_of_attempt)
-    .order_by(steps.c.step.desc())
-    .limit(1)
+_STARTED_AT = select(steps.c.started_at).where(
+    steps.c.run_key == bindparam("this_run"),
+    steps.c.attempt == bindparam("this_attempt"),
+    steps.c.step == bindparam("this_step"),
 )
-_STARTED_AT = select(steps.c.started_at).where(*_of_attempt, steps.c.step == bindparam("this_step"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,10 +57,16 @@ class Newest:
     totals: Totals
 
 
-def newest_step(connection: Connection, run_key: int, attempt: int) -> Newest | None:
-    """The newest step that an attempt recorded; a step after it is new, and its totals add to these."""
-    row = connection.execute(_NEWEST, {"this_run": run_key, "this_attempt": attempt}).one_or_none()
-    return row and Newest(step=row.step, totals=Totals(samples=row.samples_total, tokens=row.tokens_total))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewSteps:
+    """Steps of one attempt that are not stored yet, ascending."""
+
+    run_key: int
+    attempt: int
+    steps: Sequence[PreparedStep]
+    totals: Sequence[Totals]
+    """After each of them."""
+    metric_ids: Mapping[str, int]
 
 
 def stored_hashes(connection: Connection, run_key: int, attempt: int, numbers: Iterable[int]) -> dict[int, bytes]:
@@ -97,36 +101,22 @@ def totals_before(connection: Connection, run_key: int, attempt: int, step: int)
     return Totals()
 
 
-def insert_steps(
-    connection: Connection,
-    run_key: int,
-    attempt: int,
-    prepared: Sequence[PreparedStep],
-    *,
-    total: Totals,
-    metric_ids: Mapping[str, int],
-) -> list[Totals]:
-    """Store new steps of an attempt, in ascending order. Returns the totals after each of them.
+def running_totals(total: Totals, prepared: Iterable[PreparedStep]) -> list[Totals]:
+    """The totals after each of these steps. total: what the first of them adds to."""
+    added = (Totals(samples=step.message.global_batch_size, tokens=step.message.num_tokens) for step in prepared)
+    return list(accumulate(added, initial=total))[1:]
 
-    total: what the first of them adds to.
-    """
-    totals: list[Totals] = []
-    rows: list[tuple[Any, ...]] = []
-    for step in prepared:
-        total += Totals(samples=step.message.global_batch_size, tokens=step.message.num_tokens)
-        totals.append(total)
-        rows.append(_step_row(run_key, attempt, step, total))
-    insert_raw(connection, steps, _STEP_COLUMNS, rows)
-    for table, blobs in (
-        (schedules, [(step.step, step.schedule_blob) for step in prepared if step.schedule_blob is not None]),
-        (timelines, [(step.step, step.timeline_blob) for step in prepared if step.timeline_blob is not None]),
+
+def insert_steps(connection: Connection, new: Sequence[NewSteps]) -> None:
+    """Store the new steps of several attempts."""
+    for table, columns, rows in (
+        (steps, _STEP_COLUMNS, _step_rows(new)),
+        (schedules, _BLOB_COLUMNS, _blob_rows(new, _schedule_blob)),
+        (timelines, _BLOB_COLUMNS, _blob_rows(new, _timeline_blob)),
+        (points, _POINT_COLUMNS, _point_rows(new)),
     ):
-        if blobs:
-            insert_raw(connection, table, _BLOB_COLUMNS, [(run_key, attempt, *blob) for blob in blobs])
-    point_rows = [row for step in prepared for row in _point_rows(metric_ids, attempt, step)]
-    if point_rows:
-        insert_raw(connection, points, _POINT_COLUMNS, point_rows)
-    return totals
+        if stored := list(rows):
+            insert_raw(connection, table, columns, stored)
 
 
 def started_at(connection: Connection, run_key: int, segment: Segment) -> datetime:
@@ -152,23 +142,36 @@ def repeat_totals(connection: Connection, run_key: int, attempt: int, first: int
     connection.execute(update(steps).where(*mine, steps.c.step == bindparam("at")), values)
 
 
-def _step_row(run_key: int, attempt: int, step: PreparedStep, total: Totals) -> tuple[Any, ...]:
-    message, decision = step.message, step.message.batch_decision
-    return (
-        run_key,
-        attempt,
-        step.content_hash,
-        None if decision is None else decision.model_dump_json(),
-        total.samples,
-        total.tokens,
-        to_microseconds(message.started_at),
-        to_microseconds(message.ended_at),
-        *_plain_values(message),
-    )
+def _step_rows(new: Iterable[NewSteps]) -> Iterator[tuple[Any, ...]]:
+    for one in new:
+        for step, total in zip(one.steps, one.totals, strict=True):
+            message, decision = step.message, step.message.batch_decision
+            yield (
+                one.run_key,
+                one.attempt,
+                step.content_hash,
+                None if decision is None else decision.model_dump_json(),
+                total.samples,
+                total.tokens,
+                to_microseconds(message.started_at),
+                to_microseconds(message.ended_at),
+                *_plain_values(message),
+            )
 
 
-def _point_rows(metric_ids: Mapping[str, int], attempt: int, step: PreparedStep) -> Iterator[tuple[Any, ...]]:
-    number = step.step
-    for name, metric in step.metrics.items():
-        value, kind = to_columns(metric.value)
-        yield metric_ids[name], attempt, number, value, kind, metric.weight
+def _blob_rows(
+    new: Iterable[NewSteps], blob_of: Callable[[PreparedStep], bytes | None]
+) -> Iterator[tuple[int, int, int, bytes]]:
+    for one in new:
+        for step in one.steps:
+            if (blob := blob_of(step)) is not None:
+                yield one.run_key, one.attempt, step.step, blob
+
+
+def _point_rows(new: Iterable[NewSteps]) -> Iterator[tuple[Any, ...]]:
+    for one in new:
+        for step in one.steps:
+            number = step.step
+            for name, metric in step.metrics.items():
+                value, kind = to_columns(metric.value)
+                yield one.metric_ids[name], one.attempt, number, value, kind, metric.weight

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
 from sqlalchemy import Engine, event
 
-from orchestrator.contracts.messages import Heartbeat, StepsBatch
+from orchestrator.contracts.messages import Heartbeat, IngestAnswer, StepMessage, StepsBatch
 from server.database.writer import Transaction
 from server.errors import ConflictError
 from server.ingest.metric_catalogue import MetricCatalogue
@@ -24,8 +24,8 @@ from trainer.contracts.metric import Reduction
 
 pytestmark = pytest.mark.stack
 
-MOST_FOR_A_STEP = 9
-"""BEGIN, the run, the newest step, 3 inserts, the start of the run, the attempt, the run."""
+MOST_FOR_A_STEP = 7
+"""BEGIN, the run with its newest step, 3 inserts, the attempt, the run."""
 MOST_FOR_A_HEARTBEAT = 4
 
 
@@ -42,14 +42,14 @@ def test_a_step_takes_few_statements(server: LiveServer) -> None:
     assert len(statements) <= MOST_FOR_A_STEP
 
 
-def test_a_step_of_a_later_attempt_takes_one_more(server: LiveServer) -> None:
+def test_a_step_of_a_later_attempt_takes_two_more(server: LiveServer) -> None:
     run = server.launch()
     _record(server, run, 0, 1, 2)
     second = server.next_attempt(run)
     _record(server, second, 2)
     with _counted(server.services.database.write_engine, "before_cursor_execute") as statements:
         _record(server, second, 3)
-    assert len(statements) <= MOST_FOR_A_STEP + 1
+    assert len(statements) <= MOST_FOR_A_STEP + 2
 
 
 def test_a_repeated_step_writes_only_that_somebody_was_heard(server: LiveServer) -> None:
@@ -77,22 +77,36 @@ def test_writers_that_wait_share_one_transaction_and_a_bad_one_is_refused_alone(
         _record(server, run, 0)
     steps = [step_message(1) for _ in runs[1:]]
     bad = step_message(0, metrics={"train/loss": metric(9.0)})
-    with _counted(server.services.database.write_engine, "commit") as commits, ThreadPoolExecutor(8) as pool:
-        release = _held(server)
-        futures = [
-            pool.submit(server.services.ingest.steps, run.id, StepsBatch(attempt=1, steps=(step,)))
-            for run, step in zip(runs, [bad, *steps], strict=True)
-        ]
-        while server.services.writer.num_queued < len(runs):
-            time.sleep(0.001)
-        commits.clear()
-        release.set()
+    with _counted(server.services.database.write_engine, "commit") as commits:
+        futures = _at_once(server, list(zip(runs, [bad, *steps], strict=True)), commits)
         with pytest.raises(ConflictError, match="other content"):
             futures[0].result()
         assert [future.result().accepted for future in futures[1:]] == [1] * 7
     # One of them is that of the work that held the writer.
     assert len(commits) == 2
     assert [server.get(f"/runs/{run.id}/steps")["total"] for run in runs] == [1] + [2] * 7
+
+
+def test_writers_that_wait_share_the_statements_of_one(server: LiveServer) -> None:
+    runs = [server.launch() for _ in range(8)]
+    for run in runs:
+        _record(server, run, 0, 1)
+    with _counted(server.services.database.write_engine, "before_cursor_execute") as statements:
+        futures = _at_once(server, [(run, step_message(2)) for run in runs], statements)
+        assert [future.result().accepted for future in futures] == [1] * 8
+    # And a savepoint with its release, so that all of them can be undone.
+    assert len(statements) <= MOST_FOR_A_STEP + 2
+    assert [server.get(f"/runs/{run.id}/steps")["total"] for run in runs] == [3] * 8
+
+
+def test_steps_of_one_run_that_wait_follow_each_other(server: LiveServer) -> None:
+    run, other = server.launch(), server.launch()
+    told = [(run, 3), (other, 0), (run, 1), (run, 3), (run, 2)]
+    futures = _at_once(server, [(one, step_message(number)) for one, number in told])
+    assert [future.result().accepted for future in futures] == [1, 1, 1, 0, 1]
+    rows = server.get(f"/runs/{run.id}/steps")["items"]
+    assert sorted(row["step"] for row in rows) == [1, 2, 3]
+    assert server.get(f"/runs/{run.id}")["num_steps"] == 3
 
 
 def test_ids_of_metrics_are_not_remembered_from_what_was_undone(server: LiveServer) -> None:
@@ -143,6 +157,23 @@ def _counted(engine: Engine, name: str) -> Iterator[list[str]]:
         yield seen
     finally:
         event.remove(engine, name, note)
+
+
+def _at_once(
+    server: LiveServer, told: Sequence[tuple[LaunchedRun, StepMessage]], seen: list[str] | None = None
+) -> list[Future[IngestAnswer]]:
+    """Record these steps in one transaction, queued in their order. seen: is emptied when all of them wait."""
+    with ThreadPoolExecutor(len(told)) as pool:
+        release = _held(server)
+        futures = []
+        for i, (run, step) in enumerate(told):
+            futures.append(pool.submit(server.services.ingest.steps, run.id, StepsBatch(attempt=1, steps=(step,))))
+            while server.services.writer.num_queued <= i:
+                time.sleep(0.001)
+        if seen is not None:
+            seen.clear()
+        release.set()
+    return futures
 
 
 def _held(server: LiveServer) -> threading.Event:

@@ -1,15 +1,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from concurrent.futures import Future
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from sqlalchemy import Column, Integer, MetaData, Table, insert, select
 
 from server.database.engine import Database
-from server.database.writer import Transaction, Work, Writer
+from server.database.writer import JointWork, Transaction, Work, Writer
 from server.errors import BusyError
 from tests.server.live_server import LiveServer
 
@@ -60,6 +61,30 @@ def held(writer: Writer) -> tuple[threading.Event, Future[None]]:
     return release, future
 
 
+def add_all(taken: list[list[int]]) -> JointWork[int, int]:
+    """taken: what it is given at once."""
+
+    def work(transaction: Transaction, values: Sequence[int]) -> list[int]:
+        taken.append(list(values))
+        transaction.connection.execute(insert(numbers), [{"value": value} for value in values])
+        return [10 * value for value in values]
+
+    return work
+
+
+def jointly(writer: Writer, work: JointWork[int, int], values: Sequence[int]) -> list[Future[int]]:
+    """Queue the values in their order while the writer is busy, then let it go on."""
+    release, _ = held(writer)
+    with ThreadPoolExecutor(len(values)) as pool:
+        futures = []
+        for i, value in enumerate(values):
+            futures.append(pool.submit(writer.run_jointly, work, value))
+            while writer.num_queued <= i:
+                time.sleep(0.001)
+        release.set()
+    return futures
+
+
 def test_an_answer_comes_after_the_commit(database: Database, writer: Writer) -> None:
     assert writer.run(add(1)) == 1
     assert stored(database) == [1]
@@ -88,6 +113,24 @@ def test_one_that_fails_alone_is_undone_and_the_next_one_is_not(database: Databa
         writer.run(work)
     assert writer.run(add(2, told)) == 2
     assert stored(database) == told == [2]
+
+
+def test_work_of_one_kind_that_waits_is_done_together(database: Database, writer: Writer) -> None:
+    taken: list[list[int]] = []
+    futures = jointly(writer, add_all(taken), [1, 2, 3])
+    assert [future.result() for future in futures] == [10, 20, 30]
+    assert taken == [[1, 2, 3]]
+    assert stored(database) == [1, 2, 3]
+
+
+def test_work_that_fails_together_is_done_one_by_one(database: Database, writer: Writer) -> None:
+    taken: list[list[int]] = []
+    futures = jointly(writer, add_all(taken), [1, 1, 2])
+    assert (futures[0].result(), futures[2].result()) == (10, 20)
+    with pytest.raises(Exception, match=r"(?i)unique"):
+        futures[1].result()
+    assert taken == [[1, 1, 2], [1], [1], [2]]
+    assert stored(database) == [1, 2]
 
 
 def test_a_full_queue_is_said_so(writer: Writer) -> None:

@@ -20,6 +20,9 @@ Finding = tuple[str, str]
 """JSON pointer within the step, and a sentence."""
 MAX_COUNT = 2**53 - 1
 """What a browser can hold exactly."""
+MAX_ADDED = 2**40
+"""Of what a run adds up over its steps: no run has so many steps that a database could not hold the sum."""
+_ADDED_UP = ("global_batch_size", "num_tokens")
 _COUNTS = (
     "num_prompts",
     "num_rollouts",
@@ -86,8 +89,12 @@ def certificate_of(schedule: ScheduleMessage) -> Certificate:
 
 def _size_findings(message: StepMessage) -> Iterator[Finding]:
     for name, value in zip(REPORT_COLUMNS, _report_values(message), strict=True):
-        if isinstance(value, int) and value > MAX_COUNT:
-            yield f"/{name}", f"is {value}; at most {MAX_COUNT} can be recorded"
+        if isinstance(value, int) and value > _most(name):
+            yield f"/{name}", f"is {value}; at most {_most(name)} can be recorded"
+
+
+def _most(name: str) -> int:
+    return MAX_ADDED if name in _ADDED_UP else MAX_COUNT
 
 
 def _time_findings(message: StepMessage) -> Iterator[Finding]:
@@ -177,6 +184,8 @@ def _count_findings(message: StepMessage, told: ScheduleMessage, schedule: StepS
         found = getattr(message, name)
         if found is not None and found != count:
             yield f"/{name}", f"is {found}, but the schedule makes it {count}"
+        if count > _most(name):
+            yield f"/schedule/samples/{name}", f"make {name} {count}; at most {_most(name)} can be recorded"
 
 
 def _counted(told: ScheduleMessage, schedule: StepSchedule | None = None) -> dict[str, int]:

@@ -75,7 +75,9 @@ interface Keys {
 function useOverviewKeys({ search, setSearch, charts, onZoom, find }: Keys): void {
   const zoomBy = (factor: number) => {
     const { group } = charts;
-    if (group.domain) onZoom(zoomed(group.range(), group.domain, group.cursor, factor));
+    // Opened by a link to a part, the page does not know the whole: further out is all of it.
+    const domain = group.domain ?? (group.isZoomed ? group.range() : null);
+    if (domain) onZoom(zoomed(group.range(), domain, group.cursor, factor));
   };
   useShortcuts({
     f: () => find.current?.focus(),

@@ -59,7 +59,6 @@ def test_what_the_scheduler_makes_is_right(lengths: list[int]) -> None:
         ("policy_version", 2**53, "/policy_version"),
         ("num_tokens", 2**40 + 1, "/num_tokens"),
         ("global_batch_size", 2**40 + 1, "/global_batch_size"),
-        ("schedule.samples.num_tokens.0", 2**40, "/schedule/samples/num_tokens"),
         ("num_generated", 5, "/num_generated"),
         ("num_filtered", 3, "/num_generated"),
         ("num_dropped", 1, "/num_generated"),
@@ -74,6 +73,11 @@ def test_what_the_scheduler_makes_is_right(lengths: list[int]) -> None:
 )
 def test_a_contradiction_is_found_where_it_is(path: str, value: Any, pointer: str) -> None:
     assert pointer in [found for found, _ in step_findings(changed(path, value))]
+
+
+def test_what_a_schedule_counts_for_a_writer_that_does_not_is_bounded_too() -> None:
+    found = step_findings(step_message(0, lengths=(2**40 + 1,), num_tokens=None))
+    assert [pointer for pointer, _ in found] == ["/schedule/samples/num_tokens"]
 
 
 def test_a_step_that_is_cut_by_count_keeps_to_it() -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from orchestrator.contracts.messages import MetricMessage
@@ -27,15 +28,30 @@ def step_table(database: Database, run_key: int, *, superseded: bool) -> ExportT
     names = [metric.name for metric in known if metric.metric_id is not None]
     columns = [column_of(name, StepRow.model_fields[name]) for name in _COLUMNS]
     columns.append(ExportColumn(name="batch_decision", type=ColumnType.TEXT))
-    for name in names:
-        columns.append(ExportColumn(name=name, type=ColumnType.FLOAT))
-        columns.append(ExportColumn(name=f"{name} (weight)", type=ColumnType.FLOAT))
+    titles = _metric_titles(names, taken=[column.name for column in columns])
+    columns += [ExportColumn(name=title, type=ColumnType.FLOAT) for title in titles]
     return ExportTable(
         columns=columns,
         pages=_pages(database, run_key, segments),
         line=lambda row: row.model_dump_json().encode(),
         cells=partial(_cells, names=names),
     )
+
+
+def _metric_titles(names: Sequence[str], *, taken: Iterable[str]) -> list[str]:
+    """Of each metric's value and weight. Metrics may be named as columns of a step are, and files need them apart.
+
+    >>> _metric_titles(["loss", "step"], taken=["step"])
+    ['loss', 'loss (weight)', 'step (metric)', 'step (weight)']
+    """
+    titles = dict.fromkeys(taken)
+    before = len(titles)
+    for wanted in chain.from_iterable((name, f"{name} (weight)") for name in names):
+        title = wanted
+        while title in titles:
+            title += " (metric)"
+        titles[title] = None
+    return list(titles)[before:]
 
 
 def _pages(database: Database, run_key: int, segments: Sequence[Segment]) -> Iterator[list[StepRow]]:

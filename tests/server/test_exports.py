@@ -67,6 +67,26 @@ def test_csv_has_a_line_for_each_step_and_runs_nothing(server: LiveServer, run: 
 
 
 @pytest.mark.stack
+def test_a_metric_that_is_named_as_a_column_has_a_column_of_its_own(server: LiveServer) -> None:
+    names = ["attempt", "m", "m (weight)", "step", "step (metric)"]
+    run = server.launch()
+    server.record(run, step_message(0, metrics={name: metric(float(i), weight=9.0) for i, name in enumerate(names)}))
+    [row] = pq.read_table(io.BytesIO(exported(server, run, "parquet"))).to_pylist()
+    [line] = csv.DictReader(io.StringIO(exported(server, run, "csv").decode(), newline=""))
+    assert list(line) == list(row)
+    assert (row["step"], row["attempt"]) == (0, 1)
+    expected = {
+        "attempt (metric)": 0.0,
+        "m": 1.0,
+        "m (weight)": 9.0,
+        "m (weight) (metric)": 2.0,
+        "step (metric)": 3.0,
+        "step (metric) (metric)": 4.0,
+    }
+    assert {name: row[name] for name in expected} == expected
+
+
+@pytest.mark.stack
 def test_json_lines_are_the_steps_as_the_api_tells_them(server: LiveServer, run: LaunchedRun) -> None:
     lines = [json.loads(line) for line in exported(server, run, "jsonl", superseded="false").splitlines()]
     assert lines == server.get(f"/runs/{run.id}/steps")["items"]

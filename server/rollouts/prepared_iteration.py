@@ -14,7 +14,7 @@ from server.database.packing import pack_floats, pack_json
 from server.database.tables import is_storable
 from server.errors import InvalidError
 from server.http.pointers import pointer
-from server.ingest.verify import MAX_COUNT, Finding
+from server.ingest.verify import MAX_ADDED, MAX_COUNT, Finding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,8 +86,11 @@ def _size_findings(message: IterationMessage) -> Iterator[Finding]:
         counts += [(f"{where}/{name}", value) for name, value in fate if isinstance(value, int)]
     counts += [(f"/groups/{i}/num_prompt_tokens", group.num_prompt_tokens) for i, group in enumerate(message.groups)]
     for where, count in counts:
-        if count > MAX_COUNT:
-            yield where, f"is {count}; at most {MAX_COUNT} can be recorded"
+        # Counts are added up over iterations; other numbers are places.
+        is_added = where.startswith(("/num_", "/filtered/", "/dropped/"))
+        most = MAX_ADDED if is_added else MAX_COUNT
+        if count > most:
+            yield where, f"is {count}; at most {most} can be recorded"
 
 
 def _id_findings(message: IterationMessage) -> Iterator[Finding]:

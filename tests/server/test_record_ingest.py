@@ -135,6 +135,18 @@ def test_what_no_database_can_hold_is_refused(server: LiveServer) -> None:
     assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "/system/at")
 
 
+def test_counts_whose_sums_no_database_holds_are_refused(server: LiveServer) -> None:
+    run = server.launch()
+    for changes in (
+        {"num_groups": 2**40 + 1},
+        {"num_carried_in": 2**40 + 1, "num_carried_out": 2**40 + 1},
+        {"num_carried_in": 2**40 + 1, "filtered": {"r": 2**40 + 1}},
+    ):
+        answer = post(server, run, "rollouts", iteration_message(0, **changes))
+        assert answer.status_code == 422, changes
+    assert post(server, run, "rollouts", iteration_message(0, num_groups=2**40)).status_code == 200
+
+
 def test_a_later_message_of_a_checkpoint_takes_its_place_and_an_older_one_does_not(server: LiveServer) -> None:
     run = server.launch()
     whole, removed = checkpoint_message(5), checkpoint_message(5, at=START + timedelta(hours=1), removed=True)

@@ -68,6 +68,7 @@ class Checkpoints:
         self._write_model_files = write_model_files
         self._last_step = 0
         self._being_written: _Writing | None = None
+        self._saved: TrainingState | None = None
 
     def resume(self) -> Resumption | None:
         """The newest checkpoint of an earlier attempt, or None without any. Tells of it."""
@@ -76,7 +77,7 @@ class Checkpoints:
             return None
         state, waiting = read_training_state(directory)
         self._last_step = state.num_steps
-        self._tell(state.num_steps, "resumed", f"Goes on from {directory.name}: step {state.num_steps} is next.")
+        self._tell(state, "resumed", f"Goes on from {directory.name}: step {state.num_steps} is next.")
         return Resumption(directory=directory, state=state, waiting=waiting)
 
     def save_if_due(self, state: TrainingState, waiting: Sequence[TrainItem] = ()) -> None:
@@ -86,15 +87,18 @@ class Checkpoints:
             self.save(state, waiting)
 
     def save(self, state: TrainingState, waiting: Sequence[TrainItem] = ()) -> None:
-        """Begin a checkpoint. Training may go on when it returns."""
+        """Begin a checkpoint, unless this state has just been saved. Training may go on when it returns."""
         self.settle()
+        if state == self._saved:
+            return
         stopwatch = Stopwatch()
         with self._time.phase("save", Activity.SAVE):
             directory = self._store.begin(state.num_steps)
             self._trainer.begin_save(str(directory))
             write_training_state(directory, state, waiting)
             self._write_model_files(directory)
-        self._last_step, self._being_written = state.num_steps, _Writing(state=state, since=stopwatch)
+        self._last_step, self._saved = state.num_steps, state
+        self._being_written = _Writing(state=state, since=stopwatch)
         _log.info("checkpoint of step %d: training stood still for %.2f s", state.num_steps, stopwatch.seconds)
 
     def settle(self) -> None:
@@ -109,7 +113,7 @@ class Checkpoints:
         directory = self._store.commit(message.step, message)
         self._reporter.checkpoint(message)
         told = f"Checkpoint {directory.name} is written: the state before step {message.step}."
-        self._tell(message.step, "checkpoint", told)
+        self._tell(written.state, "checkpoint", told)
         self._prune()
 
     def _message(self, written: _Writing) -> CheckpointMessage:
@@ -133,8 +137,15 @@ class Checkpoints:
                 self._reporter.checkpoint(message.model_copy(update={"removed": True, "at": datetime.now(UTC)}))
             self._store.remove(step)
 
-    def _tell(self, step: int, kind: str, message: str) -> None:
+    def _tell(self, state: TrainingState, kind: str, message: str) -> None:
         _log.info(message)
         self._reporter.event(
-            EventMessage(key=f"{kind}/{step}", kind=kind, at=datetime.now(UTC), message=message, data={"step": step})
+            EventMessage(
+                # The step alone does not do: the warm start's last checkpoint and the next phase's first have the same.
+                key=f"{kind}/{state.phase}/{state.iteration}",
+                kind=kind,
+                at=datetime.now(UTC),
+                message=message,
+                data={"step": state.num_steps},
+            )
         )

@@ -165,7 +165,7 @@ class Sender:
 
     def _set_aside(self, record: JournalRecord, answer: httpx.Response | None) -> None:
         reason = f"{answer.status_code} {answer.text}" if answer is not None else "no answer"
-        _log.error("the server refused a %s, which stays in the journal: %s", record.kind, reason)
+        _log.error("the server refused this %s, which stays in the journal: %s", record.kind, reason)
         self._journal.append_refusal(record, reason)
         self._settle([record])
 

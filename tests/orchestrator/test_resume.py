@@ -100,14 +100,24 @@ def test_checkpoints_are_told_when_they_are_there_and_when_they_are_gone(tmp_pat
     run = Run(answers, iterations=3, checkpoints=tmp_path / "checkpoints", every_steps=1)
     run.run()
     told = [(message.step, message.iteration, message.removed) for message in run.reporter.checkpoints]
-    # The last one is written twice: when it is due, and because the run ends.
-    assert told == [(1, 1, False), (2, 2, False), (3, 3, False), (1, 1, True), (3, 3, False)]
-    last = run.reporter.checkpoints[-1]
+    assert told == [(1, 1, False), (2, 2, False), (3, 3, False), (1, 1, True)]
+    last = run.reporter.checkpoints[-2]
     assert (last.phase, last.policy_version) == (Phase.RL, 3)
     assert last.num_bytes == sum(
         path.stat().st_size for path in Path(last.directory).iterdir() if path.name != "manifest.json"
     )
     assert last.write_s > 0
+
+
+def test_the_checkpoints_of_both_phases_at_one_step_are_told_under_keys_of_their_own(tmp_path: Path) -> None:
+    answers = [all_wrong] * 4 + [mixed_in_first(count) for count in (5, 3)]
+    warm_start = warm_start_spec(max_steps=3, eval_every=1, until_reward=0.9)
+    where = tmp_path / "checkpoints"
+    run = Run(answers, iterations=2, warm_start=warm_start, checkpoints=where, every_steps=1)
+    run.run()
+    told = [event for event in run.reporter.events if event.kind == "checkpoint"]
+    assert [event.data["step"] for event in told] == [1, 2, 3, 3, 4, 5]
+    assert len({event.key for event in told}) == 6
 
 
 def test_a_run_goes_on_from_the_step_that_it_is_told_and_leaves_the_newer_line(tmp_path: Path) -> None:

@@ -69,10 +69,16 @@ def into_buckets(columns: Columns, width: float, reduction: Reduction) -> Column
         step=step[starts],
         last_step=last_step[ends],
         value=reduced(value, weight, starts, ends, reduction, low, high),
-        weight=np.minimum(np.add.reduceat(weight, starts), LARGEST),
+        weight=summed_weight(weight, starts),
         low=low,
         high=high,
     )
+
+
+def summed_weight(weight: Floats, starts: npt.NDArray[np.intp]) -> Floats:
+    """The sum from each start to the next, or the largest number there is."""
+    with np.errstate(over="ignore"):
+        return np.minimum(np.add.reduceat(weight, starts), LARGEST)
 
 
 def _exponent(array: Floats) -> npt.NDArray[np.intc]:

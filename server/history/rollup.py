@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from server.database.tables import PointKind
-from server.history.buckets import LARGEST, Floats, reduced
+from server.history.buckets import Floats, reduced, summed_weight
 from trainer.contracts.metric import Reduction
 
 
@@ -108,7 +108,7 @@ def _finite_columns(
     filled = group[starts]
     low, high = np.minimum.reduceat(parts.low, starts), np.maximum.reduceat(parts.high, starts)
     columns["low"][filled], columns["high"][filled] = low, high
-    columns["weight"][filled] = np.minimum(np.add.reduceat(parts.weight, starts), LARGEST)
+    columns["weight"][filled] = summed_weight(parts.weight, starts)
     columns["first_value"][filled], columns["last_value"][filled] = parts.first_value[starts], parts.last_value[ends]
     columns["first_finite_step"][filled] = parts.first_finite_step[starts]
     columns["last_finite_step"][filled] = parts.last_finite_step[ends]

@@ -99,3 +99,10 @@ def test_every_series_of_the_steps_has_a_number_of_its_own() -> None:
     assert STEP_SERIES.keys() <= COLUMN_NUMBERS.keys()
     assert len(set(COLUMN_NUMBERS.values())) == len(COLUMN_NUMBERS)
     assert max(COLUMN_NUMBERS.values()) < 0
+
+
+def test_weights_of_any_size_add_up_to_a_number() -> None:
+    largest = float(np.finfo(np.float64).max)
+    points = of_points([(1, step, 1.0, int(PointKind.FINITE), largest) for step in range(2)])
+    found = roll_up(points, 64, {1: Reduction.MEAN})
+    assert (found.weight.tolist(), found.value.tolist()) == ([largest], [1.0])

@@ -61,6 +61,10 @@ def _print_recording(rounds: Sequence[dict[str, Recorded]]) -> None:
             line += f"; 8 writers {_quantiles([s for one in told for s in one.eight_writers_s])}"
         _print(line)
     _print(
+        f"    swell, 8 writers at {server_recording.PACED_STEPS_PER_S} steps/s each, since the moment they were due: "
+        + _quantiles([s for measured in rounds for s in measured["swell"].eight_paced_s])
+    )
+    _print(
         "    swell, for each second of processor time: "
         f"{_median([measured['swell'] for measured in rounds], 'cpu_points_per_s'):,.0f} points"
     )

@@ -79,9 +79,9 @@ def address(shown: Pictured, name: str, state: str) -> str:
     if name in ("runs", "compare", "new"):
         server = shown.bare if state == "empty" else shown.full
         compared = json.dumps([shown.runs["live"], shown.runs["broken"], shown.runs["pruned"]])
-        asked = {"runs": "/", "compare": f"/compare?runs={compared}", "new": "/new?example=demo"}
         plain = {"runs": "/", "compare": "/compare", "new": "/new"}
-        return server.url + (plain if state == "empty" else asked)[name]
+        full = {"runs": "/", "compare": f"/compare?runs={compared}", "new": "/new?example=demo"}
+        return server.url + (plain if state == "empty" else full)[name]
     run = shown.runs.get(state, shown.runs["live"])
     asked = PRUNED_SEARCH.get(name, "") if state == "pruned" else ""
     return f"{shown.full.url}/runs/{run}/{'' if name == 'overview' else name}{asked}"

@@ -5,12 +5,19 @@ function at(...ys: number[]) {
   return ys.map((y, i) => ({ text: `${i}`, colour: "", x: 0, y }));
 }
 
+const WIDE = { top: -100, bottom: 200 };
+
+test("labels at an edge part inwards", () => {
+  expect(keptApart(at(0, 0, 0), 13, { top: 0, bottom: 100 }).map(({ y }) => y)).toEqual([0, 13, 26]);
+  expect(keptApart(at(100, 99, 20), 13, { top: 0, bottom: 100 }).map(({ y }) => y)).toEqual([20, 87, 100]);
+});
+
 test("labels with room stay where they are", () => {
-  expect(keptApart(at(10, 40), 13).map(({ y }) => y)).toEqual([10, 40]);
+  expect(keptApart(at(10, 40), 13, WIDE).map(({ y }) => y)).toEqual([10, 40]);
 });
 
 test("labels that would touch part about their middle, in order", () => {
-  const apart = keptApart(at(21, 20, 20), 13);
+  const apart = keptApart(at(21, 20, 20), 13, WIDE);
   expect(apart.map(({ text }) => text)).toEqual(["1", "2", "0"]);
   const ys = apart.map(({ y }) => y);
   expect((ys[1] ?? 0) - (ys[0] ?? 0)).toBeGreaterThanOrEqual(13);

@@ -11,22 +11,45 @@ export interface EndLabel {
 const GAP_PX = 6;
 const FONT_PX = 11;
 
-/** The same labels with at least `distance` between those that could touch; order in y stays. Pure. */
-export function keptApart(labels: readonly EndLabel[], distance: number): EndLabel[] {
-  const byY = [...labels].sort((a, b) => a.y - b.y).map((label) => ({ ...label }));
-  // Down first, then back up by half of what was pushed: a cluster stays about its middle.
-  for (let i = 1; i < byY.length; i++) {
-    const [above, own] = [byY[i - 1] as EndLabel, byY[i] as EndLabel];
-    if (own.y - above.y < distance) own.y = above.y + distance;
+/** Labels that touch each other: they stand about their middle. */
+interface Cluster {
+  labels: EndLabel[];
+  /** The y of the first. */
+  start: number;
+}
+
+/** The same labels with at least `distance` between those that could touch, in the order of y; others stay where they
+ * are. Between `top` and `bottom`, as far as there is room. Pure. */
+export function keptApart(
+  labels: readonly EndLabel[],
+  distance: number,
+  { top, bottom }: { top: number; bottom: number },
+): EndLabel[] {
+  const placed = (own: EndLabel[]): Cluster => {
+    const middle = own.reduce((sum, { y }, i) => sum + y - i * distance, 0) / own.length;
+    const last = bottom - (own.length - 1) * distance;
+    return { labels: own, start: Math.max(top, Math.min(last, middle)) };
+  };
+  const clusters: Cluster[] = [];
+  for (const label of [...labels].sort((a, b) => a.y - b.y)) {
+    let own = placed([label]);
+    for (let above = clusters.at(-1); above && touches(above, own, distance); above = clusters.at(-1)) {
+      clusters.pop();
+      own = placed([...above.labels, ...own.labels]);
+    }
+    clusters.push(own);
   }
-  const wanted = [...labels].sort((a, b) => a.y - b.y);
-  const pushed = byY.reduce((total, label, i) => total + label.y - (wanted[i]?.y ?? label.y), 0);
-  const back = byY.length > 0 ? pushed / byY.length : 0;
-  return byY.map((label) => ({ ...label, y: label.y - back }));
+  return clusters.flatMap(({ labels: own, start }) =>
+    own.map((label, i) => ({ ...label, y: start + i * distance })),
+  );
+}
+
+function touches(above: Cluster, below: Cluster, distance: number): boolean {
+  return above.start + above.labels.length * distance > below.start;
 }
 
 export function paintNames(surface: Surface, labels: readonly EndLabel[]): void {
-  const { ctx, ratio, theme, left, width, top, height } = surface;
+  const { ctx, ratio, theme, left, width } = surface;
   ctx.font = `500 ${FONT_PX * ratio}px ${theme.font}`;
   ctx.textBaseline = "middle";
   ctx.textAlign = "left";
@@ -34,7 +57,7 @@ export function paintNames(surface: Surface, labels: readonly EndLabel[]): void 
   for (const { text, colour, x, y } of labels) {
     const start = Math.round(Math.min(x, left + width) + GAP_PX * ratio);
     const shown = fitted(ctx, text, room - start);
-    const at = Math.round(Math.min(top + height, Math.max(top, y)));
+    const at = Math.round(y);
     const wide = ctx.measureText(shown).width;
     ctx.fillStyle = theme.surface;
     ctx.fillRect(start - 2 * ratio, at - 7 * ratio, wide + 4 * ratio, 14 * ratio);

@@ -44,8 +44,8 @@ export function paintGrid(surface: Surface, ys: readonly number[]): void {
 }
 
 const LABEL_GAP = 6;
-/** What the gutter leaves for a label: a longer one, such as `0.01025`, is set narrower and never cut. */
-const LABEL_PX = FRAME.left - LABEL_GAP - 1;
+/** What a gutter leaves beside a label. */
+const LABEL_MARGIN = LABEL_GAP + 1;
 
 function textStyle({ ctx, theme, ratio }: Surface): void {
   ctx.font = `${11 * ratio}px ${theme.font}`;
@@ -62,9 +62,11 @@ export function paintYLabels(
   const { ctx, ratio } = surface;
   textStyle(surface);
   ctx.textAlign = side === "left" ? "right" : "left";
+  // A longer one, such as `0.01025`, is set narrower and never cut.
+  const most = (side === "left" ? surface.left : FRAME.left * ratio) - LABEL_MARGIN * ratio;
   const x =
     side === "left" ? surface.left - LABEL_GAP * ratio : surface.left + surface.width + LABEL_GAP * ratio;
-  for (const { y, text } of labels) ctx.fillText(text, Math.round(x), Math.round(y), LABEL_PX * ratio);
+  for (const { y, text } of labels) ctx.fillText(text, Math.round(x), Math.round(y), most);
 }
 
 /** Labels under the plot; the first and last stay inside the frame, and one that would touch another is left out. */
@@ -199,9 +201,11 @@ function disc(ctx: CanvasRenderingContext2D, x: number, y: number, radius: numbe
 const MARK = 3.5;
 
 /** Cross at the top edge: NaN. Triangle up at the top: +Infinity. Triangle down at the bottom: −Infinity. */
-export function paintMark(surface: Surface, x: number, kind: NonFinite): void {
-  const { ctx, theme, ratio, top, height } = surface;
+export function paintMark(surface: Surface, at: number, kind: NonFinite): void {
+  const { ctx, theme, ratio, left, width, top, height } = surface;
   const r = MARK * ratio;
+  // Whole inside the plot: at its end it would touch the labels of the axis.
+  const x = Math.min(left + width - r, Math.max(left + r, at));
   const y = kind === "-Infinity" ? top + height - r : top + r;
   ctx.strokeStyle = theme.failed;
   ctx.fillStyle = theme.failed;

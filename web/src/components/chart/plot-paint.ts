@@ -1,6 +1,7 @@
 /** What a plot paints itself: below the lines grid, labels, old attempts and bands; above them marks, lone points and
  * the live edge. Called by uPlot's hooks; in canvas pixels. */
 import uPlot from "uplot";
+import { formatBytes } from "@/lib/bytes";
 import type { ChartGroup } from "./chart-group";
 import { type EndLabel, keptApart, paintNames } from "./end-labels";
 import type { MetricTrack } from "./metric-track";
@@ -30,7 +31,7 @@ import {
 import { type Column, colourOf } from "./plot-series";
 import { type Cell, lonePoints, positiveOnly } from "./series-math";
 import { chartTheme, seriesStyle } from "./theme";
-import { byteLabel, byteLabels, logLabels, valueLabels } from "./tick-labels";
+import { byteLabels, logLabels, valueLabels } from "./tick-labels";
 import type { Axis } from "./ticks";
 import { xLabels } from "./x-labels";
 
@@ -71,6 +72,8 @@ export function paint(scene: Scene, layer: "below" | "above"): void {
     yOf: (y) => scene.u.valToPos(y, "left", true),
   };
   ctx.save();
+  // A series may have left its dash: marks and names are drawn whole.
+  ctx.setLineDash([]);
   if (layer === "below") paintBelow(scene, surface);
   else paintAbove(scene, surface);
   ctx.restore();
@@ -106,7 +109,7 @@ function paintYAxes({ u, config, axes }: Scene, surface: Surface): void {
 }
 
 function labelsOf({ ticks }: Axis, { percent, bytes }: PlotAxis, log: boolean): string[] {
-  if (bytes) return log ? ticks.map(byteLabel) : byteLabels(ticks);
+  if (bytes) return log ? ticks.map(formatBytes) : byteLabels(ticks);
   return log ? logLabels(ticks, percent) : valueLabels(ticks, percent);
 }
 
@@ -223,7 +226,8 @@ function paintEndLabels({ u, config, group }: Scene, surface: Surface): void {
       },
     ];
   });
-  paintNames(surface, keptApart(names, NAME_PX * surface.ratio));
+  const { top, height, ratio } = surface;
+  paintNames(surface, keptApart(names, NAME_PX * ratio, { top, bottom: top + height }));
 }
 
 /** The surface with the y scale of a line. */

@@ -7,7 +7,16 @@
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import type { ChartGroup, GroupMember, XRange } from "./chart-group";
-import { axisOf, FRAME, hasEndLabels, isLog, type PlotConfig, type PlotLine, type Side } from "./plot-config";
+import {
+  axisOf,
+  FRAME,
+  hasEndLabels,
+  isLog,
+  leftGutter,
+  type PlotConfig,
+  type PlotLine,
+  type Side,
+} from "./plot-config";
 import { paint } from "./plot-paint";
 import { plotEnds } from "./plot-scale";
 import { type Column, colourOf, dotElement, nearestMeasured, seriesOf, setCursor } from "./plot-series";
@@ -34,6 +43,7 @@ export interface PlotStatus {
   hasFinite: boolean;
 }
 
+const NO_AXES: Record<Side, Axis | null> = { left: null, right: null };
 const NOTHING: Extent = { low: null, high: null };
 const DRAG_PX = 6;
 const DOUBLE_CLICK_MS = 250;
@@ -208,7 +218,7 @@ export class Plot implements GroupMember {
     return {
       ...this.size,
       pxAlign: 0,
-      padding: [FRAME.top, this.rightGutter(), FRAME.bottom, FRAME.left],
+      padding: [FRAME.top, this.rightGutter(), FRAME.bottom, leftGutter(this.config)],
       legend: { show: false },
       axes: [{ show: false }, { show: false }],
       scales: {
@@ -234,7 +244,9 @@ export class Plot implements GroupMember {
   }
 
   private scene() {
-    return { group: this.group, config: this.config, columns: this.columns, axes: this.axes };
+    // Before the first points no scale is drawn: it would jump when they come.
+    const axes = this.columns.some(({ line }) => line.track.total > 0) ? this.axes : NO_AXES;
+    return { group: this.group, config: this.config, columns: this.columns, axes };
   }
 
   private cursorOptions(theme: ChartTheme): uPlot.Cursor {

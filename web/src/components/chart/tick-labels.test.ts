@@ -55,7 +55,12 @@ test("elapsed time has one unit along the axis", () => {
 
 test("sizes have binary units", () => {
   const GIB = 1024 ** 3;
-  expect(byteLabels([0, GIB / 4, GIB / 2, GIB])).toEqual(["0", "256MiB", "512MiB", "1GiB"]);
-  expect(byteLabels([0, 0.2 * GIB, 1.5 * GIB])).toEqual(["0", "0.2GiB", "1.5GiB"]);
-  expect(byteLabels([0, 1024, 2048])).toEqual(["0", "1KiB", "2KiB"]);
+  expect(byteLabels([0, GIB / 4, GIB / 2, GIB])).toEqual([
+    "0",
+    `256${NBSP}MiB`,
+    `512${NBSP}MiB`,
+    `1${NBSP}GiB`,
+  ]);
+  expect(byteLabels([0, 0.2 * GIB, 1.5 * GIB])).toEqual(["0", `0.2${NBSP}GiB`, `1.5${NBSP}GiB`]);
+  expect(byteLabels([0, 1024, 2048])).toEqual(["0", `1${NBSP}KiB`, `2${NBSP}KiB`]);
 });

@@ -1,5 +1,5 @@
 /** What stands beside a tick. Small values have the same decimals along an axis, large ones each their own unit. Pure. */
-import { byteUnit, formatBytes } from "@/lib/bytes";
+import { byteUnit } from "@/lib/bytes";
 import { formatInteger, NBSP } from "@/lib/numbers";
 import { formatClock, formatClockMinutes, formatDate } from "@/lib/times";
 import { clean, TINY } from "./ticks";
@@ -39,7 +39,7 @@ export function valueLabels(ticks: readonly number[], percent = false): string[]
   return largest < 1000 ? scaledLabels(ticks) : ticks.map((tick) => largeLabel(tick, stepOf(ticks)));
 }
 
-/** Labels of an axis of sizes: `0`, `256MiB`, `1.5GiB`. The gutter has no room for a space. */
+/** Labels of an axis of sizes: `0`, `256 MiB`, `1.5 GiB`. */
 export function byteLabels(ticks: readonly number[]): string[] {
   const unit = byteUnit(Math.max(0, ...ticks));
   return ticks.map((tick) => {
@@ -47,13 +47,8 @@ export function byteLabels(ticks: readonly number[]): string[] {
     const own = byteUnit(tick);
     // A whole number of a smaller unit is shorter than a fraction of the larger one.
     const { size, name } = Number.isInteger(tick / own.size) ? own : unit;
-    return `${clean(tick / size)}${name}`;
+    return `${clean(tick / size)}${NBSP}${name}`;
   });
-}
-
-/** One for itself, on a logarithmic axis: `954MiB`. */
-export function byteLabel(tick: number): string {
-  return formatBytes(tick).replace(NBSP, "");
 }
 
 /** `750`, `1k`, `1.25k`: no decimal that says nothing. */

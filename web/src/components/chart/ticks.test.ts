@@ -55,6 +55,10 @@ test("rows of counts are whole", () => {
   expect(rowAxis(0, 430, 4, true).ticks).toEqual([0, 125, 250, 375, 500]);
 });
 
+test("rows of a loss have labels that the gutter holds", () => {
+  expect(rowAxis(0.0128, 0.0621, 4).ticks).toEqual([0, 0.02, 0.04, 0.06, 0.08]);
+});
+
 test("a logarithmic axis has decades, or 1, 2 and 5 where there is one decade only", () => {
   expect(logAxis(0.02, 40).ticks).toEqual([0.01, 0.1, 1, 10, 100]);
   expect(logAxis(0.03, 0.08).ticks).toEqual([0.02, 0.05, 0.1]);

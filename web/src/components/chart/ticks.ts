@@ -10,7 +10,9 @@ export interface Axis {
 
 const STEPS = [1, 2, 2.5, 5, 10];
 /** Finer choice for axes whose number of rows is fixed: with 1, 2, 2.5 and 5 alone up to 60 % would stay empty. */
-const ROW_STEPS = [1, 1.25, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10];
+const ROW_STEPS = [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10];
+/** Of counts 125 is short enough; a loss of 0.0125 would fill the gutter. */
+const INTEGER_ROW_STEPS = [1, 1.25, ...ROW_STEPS.slice(1)];
 
 /** The smallest allowed step of at least `least`. */
 export function niceStep(least: number, steps: readonly number[] = STEPS): number {
@@ -58,7 +60,8 @@ export function linearAxis(low: number, high: number, most = 5): Axis {
 /** An axis of exactly `rows` equal rows that holds low to high and begins and ends at a tick. */
 export function rowAxis(low: number, high: number, rows: number, integer = false): Axis {
   const [from, to] = apart(low, high);
-  let step = niceStep((to - from) / rows, ROW_STEPS);
+  const steps = integer ? INTEGER_ROW_STEPS : ROW_STEPS;
+  let step = niceStep((to - from) / rows, steps);
   if (integer) step = Math.max(1, step);
   for (;;) {
     const min = clean(Math.floor(from / step + 1e-9) * step);
@@ -66,7 +69,7 @@ export function rowAxis(low: number, high: number, rows: number, integer = false
     if (max >= to * (1 - 1e-12) && !(integer && !Number.isInteger(step))) {
       return { min, max, step, ticks: multiples(min, max, step) };
     }
-    step = niceStep(step * 1.01, ROW_STEPS);
+    step = niceStep(step * 1.01, steps);
   }
 }
 

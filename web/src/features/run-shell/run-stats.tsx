@@ -39,7 +39,7 @@ export function RunStats({ run }: { run: Run }) {
         <MetricText name="tokens_per_s" value={last?.tokens_per_s} />
       </Stat>
       <Stat label="Idle" note={last && idleNote(last)}>
-        {last && formatPercent(last.measured_idle_frac)}
+        {last && last.measured_idle_frac !== null && formatPercent(last.measured_idle_frac)}
       </Stat>
       <Stat label="Step time" note={isManaged && last && "generation included"}>
         {hasTime && formatDuration(last.step_s)}

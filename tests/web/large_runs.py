@@ -33,7 +33,9 @@ def _fill_other_metrics(server: LiveServer, run: LaunchedRun, num_steps: int) ->
         own = metric_names.join(runs, metric_names.c.run_key == runs.c.key).join(numbers, sa.true())
         wave = sa.func.sin(numbers.c.n / (20.0 + metric_names.c.id))
         rows = (
-            sa.select(metric_names.c.id, sa.literal(1), numbers.c.n, wave, sa.literal(int(PointKind.FINITE)), 1.0)
+            sa.select(
+                metric_names.c.id, sa.literal(1), numbers.c.n, wave, sa.literal(int(PointKind.FINITE)), sa.literal(1.0)
+            )
             .select_from(own)
             .where(runs.c.id == run.id, metric_names.c.name != NAME)
         )

@@ -13,6 +13,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Self
 
+from trainer.config_values import value_problems
 from trainer.contracts.model_spec import HF_ARCHITECTURES, HuggingFaceModelSpec, ModelSpec, ScratchModelSpec
 
 
@@ -82,7 +83,8 @@ class Architecture:
         """Read a config.json.
 
         Raises:
-            ValueError: the architecture is unknown, or it uses something that Swell's Megatron model cannot do.
+            ValueError: the architecture is unknown, it uses something that Swell's Megatron model cannot do, or a value
+                is not what it must be.
         """
         family = _family(config)
         _refuse_unsupported(config, family)
@@ -96,9 +98,9 @@ class Architecture:
             head_dim=int(config.get("head_dim") or config["hidden_size"] // heads),
             ffn_hidden_size=int(config["intermediate_size"]),
             vocab_size=int(config["vocab_size"]),
-            max_position_embeddings=int(config.get("max_position_embeddings", 2048)),
-            rms_norm_eps=float(config.get("rms_norm_eps", 1e-6)),
-            rope_theta=float(_rope(config).get("rope_theta", config.get("rope_theta", 10_000.0))),
+            max_position_embeddings=int(config.get("max_position_embeddings") or 2048),
+            rms_norm_eps=float(config.get("rms_norm_eps") or 1e-6),
+            rope_theta=float(_rope(config).get("rope_theta") or config.get("rope_theta") or 10_000.0),
             tied_embeddings=bool(config.get("tie_word_embeddings", False)),
             attention_bias=bool(config.get("attention_bias")) and family is not Family.QWEN2,
             mlp_bias=bool(config.get("mlp_bias")) and family is Family.LLAMA,
@@ -203,7 +205,7 @@ def _read_config(spec: HuggingFaceModelSpec) -> dict[str, Any]:
         raise ValueError(f"model.path={spec.path!r} has no config.json")
     try:
         config = json.loads(path.read_text())
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"model.path={spec.path!r}: config.json is not JSON: {error}") from error
     if not isinstance(config, dict):
         raise ValueError(f"model.path={spec.path!r}: config.json holds a {type(config).__name__}, not an object")
@@ -211,8 +213,8 @@ def _read_config(spec: HuggingFaceModelSpec) -> dict[str, Any]:
 
 
 def _family(config: Mapping[str, Any]) -> Family:
-    names = list(config.get("architectures") or [])
-    if len(names) == 1 and names[0] in FAMILIES:
+    names = config.get("architectures")
+    if isinstance(names, list) and len(names) == 1 and isinstance(names[0], str) and names[0] in FAMILIES:
         return FAMILIES[names[0]]
     raise ValueError(f"config.json: architectures={names} is not supported; supported are {sorted(FAMILIES)}")
 
@@ -229,7 +231,7 @@ def _rope_scaling(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _refuse_unsupported(config: Mapping[str, Any], family: Family) -> None:
-    problems = "; ".join(_unsupported(config, family))
+    problems = "; ".join(value_problems(config) or _unsupported(config, family))
     if problems:
         raise ValueError(f"config.json: {problems}")
 

@@ -25,7 +25,11 @@ INITIAL_STD = 0.02
 def initial_weights(
     spec: ModelSpec, architecture: Architecture, *, seed: int, names: Collection[str]
 ) -> dict[str, Tensor]:
-    """The tensors of the given Hugging Face names, in float32. A rank asks only for those of its pipeline stage."""
+    """The tensors of the given Hugging Face names, in float32. A rank asks only for those of its pipeline stage.
+
+    Raises:
+        ValueError: a directory's tensor holds NaN or infinite numbers.
+    """
     if isinstance(spec, ScratchModelSpec):
         return {name: tensor for name, tensor in _random_weights(architecture, seed).items() if name in names}
     return _read_tensors(Path(spec.path), names)
@@ -52,4 +56,9 @@ def _read_tensors(directory: Path, names: Collection[str]) -> dict[str, Tensor]:
     for path, of_file in groupby(tracked(in_order, what="loading weights", unit="tensors"), key=files.__getitem__):
         with safe_open(path, framework="pt") as file:
             weights |= {name: file.get_tensor(name).float() for name in of_file}
+    if wrong := sorted(name for name, tensor in weights.items() if not tensor.isfinite().all()):
+        told = ", ".join(wrong[:4])
+        raise ValueError(
+            f"model.path={str(directory)!r}: NaN or infinite numbers in {told} ({len(wrong)} tensors in all)"
+        )
     return weights

@@ -108,6 +108,59 @@ def test_index_that_names_the_wrong_file_is_refused(tmp_path):
         check_tensors(tmp_path, ARCHITECTURE)
 
 
+def test_tensor_that_the_index_leaves_out_is_told(tmp_path):
+    weight_map = sharded(tmp_path)
+    del weight_map["model.norm.weight"]
+    write_index(tmp_path, weight_map)
+    with pytest.raises(
+        ValueError, match=r"b\.safetensors holds model\.norm\.weight, which .*index\.json does not name"
+    ):
+        check_tensors(tmp_path, ARCHITECTURE)
+
+
+@pytest.mark.parametrize("file", ["/etc/passwd", "../b.safetensors", "..", ".", "", "sub/b.safetensors"])
+def test_index_that_leads_out_of_the_directory_is_refused(tmp_path, file):
+    write_index(tmp_path, sharded(tmp_path) | {"model.norm.weight": file})
+    with pytest.raises(ValueError, match="must name files of its own directory"):
+        check_tensors(tmp_path, ARCHITECTURE)
+
+
+@pytest.mark.parametrize("make", [Path.symlink_to, lambda path, _: path.symlink_to(path), lambda path, _: path.mkdir()])
+def test_shard_that_is_no_file_is_told(tmp_path, make):
+    sharded(tmp_path)
+    (tmp_path / "b.safetensors").unlink()
+    make(tmp_path / "b.safetensors", tmp_path / "nowhere")
+    with pytest.raises(ValueError, match=r"index\.json names b\.safetensors, which does not exist"):
+        check_tensors(tmp_path, ARCHITECTURE)
+
+
+def test_links_are_followed_as_in_a_hub_cache(tmp_path):
+    sharded(tmp_path)
+    (tmp_path / "b.safetensors").rename(tmp_path / "blob")
+    (tmp_path / "b.safetensors").symlink_to(tmp_path / "blob")
+    check_tensors(tmp_path, ARCHITECTURE)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "told"), [(np.int64, "I64"), (np.bool_, "BOOL"), (np.uint8, "U8"), (np.float64, "F64")]
+)
+def test_numbers_that_are_no_weights_are_refused(tmp_path, dtype, told):
+    weights = tensors()
+    save_file({**weights, "model.norm.weight": np.ones(32, dtype=dtype)}, tmp_path / "model.safetensors")
+    with pytest.raises(ValueError, match=rf"model\.norm\.weight holds numbers of type {told}; supported are F32"):
+        check_tensors(tmp_path, ARCHITECTURE)
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
+def test_weights_that_are_no_numbers_are_refused_when_they_are_read(tmp_path, number):
+    weights = tensors()
+    weights["model.norm.weight"][3] = number
+    save_file(weights, tmp_path / "model.safetensors")
+    spec = HuggingFaceModelSpec(type="huggingface", path=str(tmp_path))
+    with pytest.raises(ValueError, match=r"NaN or infinite numbers in model\.norm\.weight"):
+        initial_weights(spec, ARCHITECTURE, seed=0, names=list(weights))
+
+
 @pytest.mark.parametrize("content", ["{", "[]", '{"metadata": {}}', '{"weight_map": ["a"]}'])
 def test_damaged_index_is_refused(tmp_path, content):
     (tmp_path / "model.safetensors.index.json").write_text(content)

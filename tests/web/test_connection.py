@@ -22,9 +22,9 @@ pytestmark = pytest.mark.stack
 NUM_TABS = 10
 DROP_S = 30
 SLEEP_MS = 2_000
-STALE_WITHIN_MS = 15_000
-LIVE_AGAIN_WITHIN_MS = 15_000
-"""Tries are at most 10 s apart."""
+STALE_WITHIN_MS = 30_000
+LIVE_AGAIN_WITHIN_MS = 30_000
+"""It is stale after 10 s, and tries are at most 10 s apart; the rest is for a machine that has other work."""
 
 
 @pytest.fixture

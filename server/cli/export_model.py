@@ -11,15 +11,15 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from orchestrator.contracts.checkpoint_directory import checkpoint_name, newest_step, steps_on_disk
 from server.cli.problem import CommandError, ExitCode, command_error
 
-_CHECKPOINT = re.compile(r"step-(\d+)")
 _PROGRESS = re.compile(r"(?P<what>.+): (?:(?P<done>\d+) of (?P<total>\d+)|all (?P<all>\d+)) \w+")
 """How `trainer/contracts/progress.py` tells how far it is."""
 
 
 def export_model(run_dir: Path, target: Path, *, step: int | None, console: Console | None = None) -> str:
-    """Export the checkpoint before that step, or the newest one; returns what to tell.
+    """Export the checkpoint before that step, or the newest one of where the run stands; returns what to tell.
 
     console: where to show how far it is; None, or a pipe: nowhere.
 
@@ -56,16 +56,16 @@ def _follow(lines: Iterable[str], console: Console | None) -> str:
 
 
 def _checkpoint(directory: Path, step: int | None) -> Path:
-    found = {
-        int(match[1]): path
-        for path in (directory.iterdir() if directory.is_dir() else ())
-        if (match := _CHECKPOINT.fullmatch(path.name))
-    }
-    if not found:
+    there = steps_on_disk(directory)
+    if not there:
         raise _missing(f"{directory} holds no checkpoint; a run writes one as checkpoint.every_steps says")
-    if step is not None and step not in found:
-        raise _missing(f"there is no checkpoint before step {step}; there are {', '.join(map(str, sorted(found)))}")
-    return found[max(found) if step is None else step]
+    listed = ", ".join(map(str, there))
+    if step is not None and step not in there:
+        raise _missing(f"there is no checkpoint before step {step}; there are {listed}")
+    chosen = newest_step(directory) if step is None else step
+    if chosen is None:
+        raise _missing(f"no checkpoint is whole and where the run stands; there are {listed}; name one with --step")
+    return directory / checkpoint_name(chosen)
 
 
 def _missing(detail: str) -> CommandError:

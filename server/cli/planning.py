@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from http import HTTPStatus
 from typing import Any, Protocol
 
 from pydantic import ValidationError
@@ -78,7 +79,7 @@ def _refused(found: list[tuple[str, str]]) -> InvalidError:
     more = f" ({len(errors) - 1} more)" if len(errors) > 1 else ""
     problem = Problem(
         type="/problems/invalid",
-        title="Unprocessable Content",
+        title=HTTPStatus(422).phrase,
         status=422,
         detail=f"{errors[0].pointer or 'body'}: {errors[0].detail}{more}",
         errors=errors,

@@ -298,8 +298,11 @@ def _tell(run: Run, sentence: str, *, as_json: bool) -> None:
 def _place_in_clone(parent: Run, places: dict[str, str]) -> Callable[[str], str]:
     def place(pointer: str) -> str:
         within = pointer.removeprefix("/changes")
+        # A block may be refused for what was set inside of it: a type that is none.
+        set_inside = (told for place, told in places.items() if within and place.startswith(f"{within}/"))
+        inside = next(set_inside, f"run {parent.id}")
         while within and within not in places:
             within = within.rpartition("/")[0]
-        return places.get(within, f"run {parent.id}")
+        return places.get(within, inside)
 
     return place

@@ -46,7 +46,7 @@ def read_spec_file(path: Path, changes: Iterable[str] = ()) -> SpecFile:
     except (OSError, UnicodeDecodeError) as error:
         raise _bad(f"{path} cannot be read: {error}") from error
     except yaml.YAMLError as error:
-        raise _bad(f"{path} is not YAML: {error}") from error
+        raise _bad(_not_yaml(path, error)) from error
     if root is None or not isinstance(spec, dict):
         raise _bad(f"{path} must hold the fields of a RunSpec, such as `name: my-run`.")
     made = [change_spec(spec, change) for change in changes]
@@ -58,6 +58,14 @@ def read_spec_file(path: Path, changes: Iterable[str] = ()) -> SpecFile:
         _forget(changed, pointer)
         changed[pointer] = told
     return SpecFile(path=path, spec=spec, lines=lines, changed=changed)
+
+
+def _not_yaml(path: Path, error: yaml.YAMLError) -> str:
+    """Where it is not, in the words of the parser, which does not know the file's name."""
+    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
+        told = ", ".join(part for part in (error.context, error.problem) if part)
+        return f"{path}:{error.problem_mark.line + 1} is not YAML: {told}."
+    return f"{path} is not YAML: {error}"
 
 
 def _forget(places: dict[str, Any], pointer: str) -> None:

@@ -323,6 +323,7 @@ def test_a_cancelled_run_is_retried_cloned_deleted_and_restored(swell: Swell) ->
     refused = swell("clone", "first", "--set", "optimizer.lr=-1")
     assert refused.code == 2
     assert "--set optimizer.lr=-1  " in refused.err
+    assert "--set batch.type=nope  " in swell("clone", "first", "--set", "batch.type=nope").err
 
     assert swell("delete", "first").code == 1, "nobody was there to say yes"
     deleted = swell("delete", "first", "--yes")

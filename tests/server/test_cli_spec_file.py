@@ -112,3 +112,11 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 def test_a_directory_is_no_file(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="cannot be read"):
         read_spec_file(tmp_path)
+
+
+def test_what_is_no_yaml_is_told_with_its_line(path: Path) -> None:
+    path.write_text("name: tiny\ndata: [1, 2\noptimizer: {lr: 1}\n")
+    with pytest.raises(CommandError) as caught:
+        read_spec_file(path)
+    assert str(path) + ":3 is not YAML: " in caught.value.detail
+    assert "\n" not in caught.value.detail

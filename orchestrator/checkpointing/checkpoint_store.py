@@ -15,22 +15,25 @@ and may be gone back to by name, but no attempt takes one for the newest.
 from __future__ import annotations
 
 import json
-import logging
 import os
 import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+from orchestrator.contracts.checkpoint_directory import (
+    ASIDE,
+    FORMAT,
+    MANIFEST,
+    checkpoint_name,
+    checkpoint_problem,
+    newest_step,
+    steps_aside,
+    steps_on_disk,
+)
 from orchestrator.contracts.checkpoint_messages import CheckpointMessage
 
-_log = logging.getLogger(__name__)
-
-_NAME = re.compile(r"step-(\d{8,})")
 _PARTIAL = re.compile(r"\.step-\d{8,}\.partial")
-MANIFEST = "manifest.json"
-_ASIDE = "aside.json"
-_FORMAT = 1
 
 
 class CheckpointStore:
@@ -59,7 +62,7 @@ class CheckpointStore:
 
     def path(self, step: int) -> Path:
         """Where a checkpoint is once it is whole."""
-        return self._directory / _name(step)
+        return self._directory / checkpoint_name(step)
 
     def num_bytes(self, step: int) -> int:
         """Of what has been written into `begin`'s directory so far."""
@@ -73,7 +76,7 @@ class CheckpointStore:
         partial, final = self._partial(step), self.path(step)
         told = message.model_dump(mode="json")
         (partial / MANIFEST).write_text(
-            json.dumps({"format": _FORMAT, "step": step, "files": _sizes(partial), "message": told})
+            json.dumps({"format": FORMAT, "step": step, "files": _sizes(partial), "message": told})
         )
         for path in partial.iterdir():
             _flush(path)
@@ -87,13 +90,8 @@ class CheckpointStore:
 
     def newest(self) -> Path | None:
         """The newest checkpoint that is whole, or None without any."""
-        for step in reversed(self._line()):
-            path = self.path(step)
-            problem = checkpoint_problem(path)
-            if problem is None:
-                return path
-            _log.warning("checkpoint %s is left out: %s", path.name, problem)
-        return None
+        step = newest_step(self._directory)
+        return None if step is None else self.path(step)
 
     def go_back_to(self, step: int) -> None:
         """Make the checkpoint of this step the newest one; what is newer is set aside. Step 0 begins anew.
@@ -137,11 +135,10 @@ class CheckpointStore:
         self._set_aside(self._aside() - {step})
 
     def _partial(self, step: int) -> Path:
-        return self._directory / f".{_name(step)}.partial"
+        return self._directory / f".{checkpoint_name(step)}.partial"
 
     def _steps(self) -> Sequence[int]:
-        found = (_NAME.fullmatch(path.name) for path in self._directory.iterdir())
-        return sorted(int(match[1]) for match in found if match)
+        return steps_on_disk(self._directory)
 
     def _line(self) -> Sequence[int]:
         """Steps whose checkpoints led to where the run stands."""
@@ -149,14 +146,13 @@ class CheckpointStore:
         return [step for step in self._steps() if step not in aside]
 
     def _aside(self) -> set[int]:
-        path = self._directory / _ASIDE
-        return set(json.loads(path.read_text())) if path.exists() else set()
+        return steps_aside(self._directory)
 
     def _set_aside(self, steps: set[int]) -> None:
         """Remember them for good before anything else is done."""
         if steps == self._aside():
             return
-        path = self._directory / _ASIDE
+        path = self._directory / ASIDE
         temporary = path.with_suffix(".tmp")
         temporary.write_text(json.dumps(sorted(steps)))
         _flush(temporary)
@@ -164,29 +160,8 @@ class CheckpointStore:
         _flush(self._directory)
 
 
-def checkpoint_problem(path: Path) -> str | None:
-    """Why the checkpoint cannot be loaded, in one sentence, or None when every file is there in full."""
-    try:
-        manifest = json.loads((path / MANIFEST).read_text())
-    except (OSError, ValueError) as error:
-        return f"{MANIFEST} cannot be read: {error}"
-    if not isinstance(manifest, dict) or manifest.get("format") != _FORMAT:
-        return f"{MANIFEST} has another format than {_FORMAT}"
-    for name, size in manifest["files"].items():
-        file = path / name
-        if not file.is_file():
-            return f"{name} is missing"
-        if file.stat().st_size != size:
-            return f"{name} has {file.stat().st_size} bytes, {MANIFEST} says {size}"
-    return None
-
-
 def _sizes(directory: Path) -> dict[str, int]:
     return {path.name: path.stat().st_size for path in sorted(directory.iterdir())}
-
-
-def _name(step: int) -> str:
-    return f"step-{step:08d}"
 
 
 def _flush(path: Path) -> None:

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.checkpointing.checkpoint_store import MANIFEST, CheckpointStore, checkpoint_problem
+from orchestrator.checkpointing.checkpoint_store import CheckpointStore
+from orchestrator.contracts.checkpoint_directory import MANIFEST, checkpoint_problem
 from tests.orchestrator.run_factories import checkpoint
 
 

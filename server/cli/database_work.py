@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pydantic import BaseModel
+from sqlalchemy.exc import DBAPIError
 
 from server.cli.problem import CommandError, ExitCode, command_error
 from server.client.server_record import server_of
@@ -91,9 +92,20 @@ def _opened(url: str) -> Iterator[Database]:
     except ValueError as error:
         raise command_error(ExitCode.BAD_INPUT, "bad-database", "No database", str(error)) from None
     try:
+        _reach(database)
         yield database
     finally:
         database.close()
+
+
+def _reach(database: Database) -> None:
+    """Find out here that nobody answers, or that a file is no database, where it is known which of the two it is."""
+    try:
+        with database.write_engine.connect():
+            pass
+    except DBAPIError as error:
+        detail = f"{database.url.render_as_string(hide_password=True)}: {error.orig}"
+        raise command_error(ExitCode.FAILED, "no-database", "No database", detail) from None
 
 
 def _existing(path: str) -> str:

@@ -57,6 +57,13 @@ def test_nothing_is_changed_under_a_server(swell: Swell, tmp_path: Path) -> None
 def test_what_cannot_be_moved_is_told(swell: Swell, tmp_path: Path) -> None:
     code, _, err = swell("db", "move", str(tmp_path / "none.db"), "postgresql://nobody@127.0.0.1:9/none")
     assert (code, "none.db" in err) == (2, True)
+    (tmp_path / "text.db").write_text("no database\n" * 100)
+    for source, sentence in ((tmp_path / "text.db", "text.db: file is not a database"), (tmp_path / "new.db", ":***@")):
+        if source.name == "new.db":
+            told(swell("db", "upgrade", "--json"))
+            told(swell("db", "backup", str(source), "--json"))
+        code, _, err = swell("db", "move", str(source), "postgresql://nobody:secret@127.0.0.1:9/none")
+        assert (code, sentence in err, "secret" in err) == (1, True, False), err
 
 
 def test_a_database_is_moved_to_postgresql(

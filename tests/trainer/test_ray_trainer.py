@@ -248,13 +248,7 @@ def test_raising_rank_becomes_an_error_with_its_traceback_and_leaves_no_process(
     assert lines[0].startswith(f"rank {dp - 1}, step 1 of this iteration, micro-batch 1: IndexError")
     assert "embedding" in str(caught.value)
     assert_gone(pids)
-    # The next run starts, and has a signal of its own.
-    with started(dp=dp) as trainer:
-        trainer.start_phase(factories.phase(SftLossSpec()))
-        (record,) = trainer.train(
-            samples=factories.samples(np.random.default_rng(0), dp), schedule=factories.schedule(first)
-        )
-        assert record.status is StepStatus.TRAINED
+    # The next test starts the next run in the same Ray.
 
 
 def test_dying_rank_becomes_an_error_and_leaves_no_process(local_ray):

@@ -12,7 +12,6 @@ from orchestrator.contracts.rollout import Sampling
 from orchestrator.engines.transformers_engine import EngineError, TransformersEngine, share_out
 from tests.orchestrator.ingest_server import until
 from tests.orchestrator.tiny_model import EOS, HF_CONFIG, PAD, hf_model, hf_weights, prompts
-from trainer.contracts.actor_environment import actor_environment
 
 SAMPLING = Sampling(max_new_tokens=8, temperature=1.0, seed=5)
 
@@ -59,8 +58,6 @@ def test_a_closed_engine_leaves_no_process(local_ray: None) -> None:
     made.push_weights(hf_weights(hf_model()), 0)
     replicas = _replica_pids()
     assert len(replicas) >= 2
-    # As they were started: the allocator reads it then and never again.
-    assert all(psutil.Process(pid).environ().items() >= actor_environment(1).items() for pid in replicas)
     made.close()
     made.close()
     until(lambda: not any(_is_alive(pid) for pid in replicas))

@@ -98,7 +98,7 @@ function keptPrompts(last: LastStep, run: Run): string {
 
 function idleNote(last: LastStep): string {
   if (last.predicted_idle_frac === null) return "";
-  return `predicted ${formatPercent(last.predicted_idle_frac)}, bound ${formatPercent(last.idle_bound_frac)}`;
+  return `plan ${formatPercent(last.predicted_idle_frac)}, bound ${formatPercent(last.idle_bound_frac)}`;
 }
 
 function TimeLeft({ run }: { run: Run }) {

@@ -85,6 +85,13 @@ def move_database(settings: Settings, sqlite: str, postgres: str) -> Moved:
     return Moved(tables=tuple(CopiedTable(name=t.name, num_rows=t.num_rows, sha256=t.sha256) for t in found))
 
 
+def refuse_unusable(url: str) -> None:
+    """Raises CommandError where a PostgreSQL does not answer or a file is no database; a file may yet have to come."""
+    if not url.startswith("sqlite") or Path(url.partition("///")[2]).exists():
+        with _opened(url):
+            pass
+
+
 @contextmanager
 def _opened(url: str) -> Iterator[Database]:
     try:
@@ -104,7 +111,9 @@ def _reach(database: Database) -> None:
         with database.write_engine.connect():
             pass
     except DBAPIError as error:
-        detail = f"{database.url.render_as_string(hide_password=True)}: {error.orig}"
+        # Without the driver's name, which nobody wrote.
+        url = database.url.set(drivername=database.url.get_backend_name())
+        detail = f"{url.render_as_string(hide_password=True)}: {error.orig}"
         raise command_error(ExitCode.FAILED, "no-database", "No database", detail) from None
 
 

@@ -64,8 +64,10 @@ def up(settings: Settings, options: UpOptions, console: Console) -> None:
                 "choose another with --port or --host.",
             )
         # The server's parts take half a second to import, which no other command has to wait for.
+        from server.cli.database_work import refuse_unusable
         from server.cli.server_process import serve
 
+        refuse_unusable(settings.resolved_database_url)
         going_on = serve(settings, lambda: _greet(settings, options, console))
     if options.as_json:
         return

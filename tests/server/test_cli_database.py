@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -46,6 +47,20 @@ def test_a_database_is_upgraded_once_and_backed_up(swell: Swell, tmp_path: Path)
     assert done == {"file": str(tmp_path / "copy.db"), "bytes": (tmp_path / "copy.db").stat().st_size}
     code, _, err = swell("db", "backup", str(tmp_path / "copy.db"))
     assert (code, "copy.db" in err) == (1, True)
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_a_server_is_not_started_on_a_database_that_cannot_be_used(
+    swell: Swell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, kind: str
+) -> None:
+    (tmp_path / "text.db").write_text("no database\n" * 100)
+    urls = {"sqlite": f"sqlite:///{tmp_path}/text.db", "postgresql": "postgresql://nobody@127.0.0.1:9/none"}
+    monkeypatch.setenv("SWELL_DATABASE_URL", urls[kind])
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    code, _, err = swell("up", "--no-browser", "--port", str(port))
+    assert code == 1
+    assert err.startswith(f"No database: {urls[kind]}: ")
 
 
 def test_nothing_is_changed_under_a_server(swell: Swell, tmp_path: Path) -> None:

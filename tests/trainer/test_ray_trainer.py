@@ -21,6 +21,7 @@ import ray
 
 from tests.trainer import factories
 from tests.trainer.reference_metrics import check_metrics, reference_metrics
+from trainer.contracts.actor_environment import actor_environment
 from trainer.contracts.loss_spec import ClippedLossSpec, SftLossSpec
 from trainer.contracts.optimizer_spec import LrUnit
 from trainer.contracts.policy_trainer import StepStatus, TrainerError
@@ -253,6 +254,9 @@ def test_raising_rank_becomes_an_error_with_its_traceback_and_leaves_no_process(
 def test_dying_rank_becomes_an_error_and_leaves_no_process(local_ray):
     with started(dp=2) as trainer:
         pids = ranks_of(trainer)
+        for actor in trainer._actors:
+            variables = ray.get(actor.__ray_call__.remote(lambda _: dict(os.environ)))
+            assert variables.items() >= actor_environment(1).items()
         trainer.start_phase(factories.phase(SftLossSpec()))
         os.kill(pids[1], 9)
         with pytest.raises(TrainerError, match="rank 1: the process ended"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Query
-from sse_starlette import EventSourceResponse
+from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.responses import Response
 
 from server.auth.access import Access, requires
@@ -18,12 +18,20 @@ router = APIRouter(prefix="/api/v1", tags=["live"], route_class=GuardedRoute)
 _PING_S = 15
 _EVENTS: dict[int | str, dict[str, Any]] = {
     200: {
-        "description": "Server-sent events. Each has an id to resume from; `LiveEvent` says what each holds.",
+        "description": (
+            "Server-sent events. Each has an id to resume from; `LiveEvent` says what each holds. A `ping` with "
+            "neither comes every 15 seconds: a stream that is silent for longer is broken."
+        ),
         "content": {"text/event-stream": {"itemSchema": {"$ref": "#/components/schemas/LiveEvent"}}},
     }
 }
 
 OnlyRuns = Annotated[list[str], Query(description="Only these runs, by id; none: all.", max_length=200)]
+
+
+def _ping() -> ServerSentEvent:
+    # An event, not a comment: a browser does not tell a page of comments.
+    return ServerSentEvent(event="ping", data="{}")
 
 
 @router.get("/events", operation_id="streamEvents", response_class=EventSourceResponse, responses=_EVENTS)
@@ -35,7 +43,9 @@ async def stream_events(
     last_event_id: Annotated[str | None, Header(description="Id of the last event that arrived.")] = None,
 ) -> EventSourceResponse:
     """What happens, as it happens. After a break, send the last id: nothing is lost and nothing comes twice."""
-    return EventSourceResponse(hub.stream(runs=frozenset(run), after=last_event_id or cursor), ping=_PING_S)
+    return EventSourceResponse(
+        hub.stream(runs=frozenset(run), after=last_event_id or cursor), ping=_PING_S, ping_message_factory=_ping
+    )
 
 
 @router.get("/events/poll", operation_id="pollEvents", response_model=LivePage)

@@ -5644,7 +5644,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Server-sent events. Each has an id to resume from; `LiveEvent` says what each holds. */
+            /** @description Server-sent events. Each has an id to resume from; `LiveEvent` says what each holds. A `ping` with neither comes every 15 seconds: a stream that is silent for longer is broken. */
             200: {
                 headers: {
                     [name: string]: unknown;

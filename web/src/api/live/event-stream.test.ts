@@ -151,3 +151,18 @@ test("a new holder goes on where the old one stopped", () => {
   newest().open();
   expect(stream.status.unbrokenSince).toBe(700_000);
 });
+
+test("a stream that has gone silent is opened anew where it stopped", () => {
+  const { stream, sources, newest } = startStream();
+  newest().open();
+  newest().send("steps", "e-7", "{}");
+  vi.advanceTimersByTime(30_000);
+  newest().send("ping", "", "{}");
+  vi.advanceTimersByTime(39_000);
+  expect(stream.status.isOpen).toBe(true);
+  vi.advanceTimersByTime(1_000);
+  expect(stream.status.isOpen).toBe(false);
+  expect(sources.map((source) => source.url)).toEqual(["/events", "/events?cursor=e-7"]);
+  newest().open();
+  expect(stream.status).toMatchObject({ isOpen: true, unbrokenSince: 1_000_000 });
+});

@@ -1,7 +1,8 @@
 /** Holds one EventSource open for good: resumes after the last event, and tries again when the browser gives up.
  *
  * A browser reconnects by itself with Last-Event-ID, but ends for good on an answer that is no stream (a restart behind
- * a proxy, 401, 503). Then a new source is opened with ?cursor=, after a delay that grows.
+ * a proxy, 401, 503). Then a new source is opened with ?cursor=, after a delay that grows. A network that goes silent is no
+ * error to it: so is a new one when nothing came for longer than the server's pings are apart.
  */
 import type { FromHolder, StreamEventName, StreamStatus } from "./messages";
 import { NEWS_NAMES } from "./news";
@@ -9,6 +10,8 @@ import { NEWS_NAMES } from "./news";
 const EVENT_NAMES: readonly StreamEventName[] = ["run", "steps", "resync", ...NEWS_NAMES];
 const FIRST_RETRY_MS = 1000;
 const LAST_RETRY_MS = 10_000;
+/** Two pings of the server, and some. */
+const SILENCE_MS = 40_000;
 
 /** The part of EventSource that is used, so that tests can give another. */
 export interface Source {
@@ -24,6 +27,7 @@ const CLOSED = 2;
 export class EventStream {
   #source: Source | null = null;
   #timer: ReturnType<typeof setTimeout> | null = null;
+  #silence: ReturnType<typeof setTimeout> | undefined;
   #retryMs = FIRST_RETRY_MS;
   #lastId: string | null;
   #status: StreamStatus;
@@ -61,6 +65,7 @@ export class EventStream {
   close(): void {
     this.#source?.close();
     if (this.#timer !== null) clearTimeout(this.#timer);
+    clearTimeout(this.#silence);
   }
 
   #connect(): void {
@@ -71,8 +76,10 @@ export class EventStream {
     this.#setStatus({ isOpen: this.#status.isOpen, retryAt: null });
     source.onopen = () => this.#onOpen();
     source.onerror = () => this.#onError(source);
+    source.addEventListener("ping", () => this.#watchSilence());
     for (const name of EVENT_NAMES) {
       source.addEventListener(name, (event) => {
+        this.#watchSilence();
         if (event.lastEventId !== "") this.#lastId = event.lastEventId;
         this.#emit({ type: "event", name, id: event.lastEventId, data: event.data });
       });
@@ -81,13 +88,23 @@ export class EventStream {
 
   #onOpen(): void {
     this.#retryMs = FIRST_RETRY_MS;
+    this.#watchSilence();
     // Before the first event there is no id to resume from: nobody can tell what was missed.
     const isResumed = this.#lastId !== null && this.#status.unbrokenSince !== null;
     this.#setStatus({ isOpen: true, retryAt: null, ...(!isResumed && { unbrokenSince: Date.now() }) });
   }
 
+  #watchSilence(): void {
+    clearTimeout(this.#silence);
+    this.#silence = setTimeout(() => {
+      this.#setStatus({ isOpen: false, retryAt: null });
+      this.#connect();
+    }, SILENCE_MS);
+  }
+
   #onError(source: Source): void {
     if (source !== this.#source) return;
+    clearTimeout(this.#silence);
     if (source.readyState !== CLOSED) {
       this.#setStatus({ isOpen: false, retryAt: null });
       return;

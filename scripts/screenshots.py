@@ -22,7 +22,7 @@ def main(run: str) -> None:
     run_id = _swell("show", run, "--json").split('"id":"', 1)[1].split('"')[0]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=os.environ["SWELL_CHROMIUM"], args=FLAGS)
-        page = browser.new_page(viewport={"width": 1400, "height": 860}, color_scheme="light")
+        page = browser.new_page(viewport={"width": 1400, "height": 920}, device_scale_factor=2, color_scheme="light")
         page.goto(f"http{link}")
         page.goto(f"{server}/runs/{run_id}")
         page.wait_for_timeout(SETTLE_MS)

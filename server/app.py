@@ -74,7 +74,8 @@ def create_app(settings: Settings, make_supervisor: MakeSupervisor | None = None
         redirect_slashes=False,
     )
     app.state.services = services
-    for module in (runs, wishes, external, retention, planning, steps, history, events, exports, ingest, live):
+    # Routes are tried in turn: ingest first, which is asked at every step.
+    for module in (ingest, runs, wishes, external, retention, planning, steps, history, events, exports, live):
         app.include_router(module.router)
     for module in (rollouts, ledger, logs, checkpoints, timeline, system, advisories):
         app.include_router(module.router)

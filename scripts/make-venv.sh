@@ -25,6 +25,7 @@ make_venv() {
 }
 
 [ -x .venv/bin/python ] || make_venv
+echo "Installing the Python packages of $lock: 2.4 GB with what tests need, some minutes the first time." >&2
 # The project itself is installed in place: `swell` in .venv/bin runs the files of this folder.
 .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-input -r "$lock"
 .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-input --no-deps --no-build-isolation -e .

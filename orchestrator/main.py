@@ -11,8 +11,8 @@ import logging
 import os
 import sys
 import traceback
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -67,6 +67,7 @@ _log = logging.getLogger(__name__)
 _TOKENIZER_QUESTIONS = 1000
 """Questions that a tokenizer from scratch is trained on: more change its few merges no further."""
 _MAX_REASON_CHARS = 10_000
+_OWN_PACKAGES = ("orchestrator", "trainer")
 
 
 def main() -> int:
@@ -203,8 +204,10 @@ def _build_parts(
     log_directory: Path,
 ) -> _Parts:
     stream = TaskStream(spec.data.tasks, seed=derive_seed(spec.seed, "data"), lower_case=spec.data.lower_case)
-    tokenizer = _tokenizer(spec.model, stream)
-    hf_config = load_hf_config(spec.model)
+    with _loading("tokenizer", spec.model):
+        tokenizer = _tokenizer(spec.model, stream)
+    with _loading("model", spec.model):
+        hf_config = load_hf_config(spec.model)
     reporter.activity("starting the trainer and the engines", num_steps=0, total_steps=None)
     # The engine first: its replicas load their libraries while the trainer's ranks, which we wait for, load theirs.
     engine = TransformersEngine(
@@ -306,6 +309,17 @@ def _import_user_code(algorithm: AlgorithmSpec) -> Estimate:
     return estimate_of(algorithm.advantage)
 
 
+@contextmanager
+def _loading(what: str, model: ModelSpec) -> Iterator[None]:
+    """Name the directory in whatever goes wrong: readers of its files raise of all kinds, some with one bare word."""
+    try:
+        yield
+    except Exception as error:
+        if isinstance(model, ScratchModelSpec):
+            raise
+        raise ValueError(f"cannot load the {what} of {model.path}: {type(error).__name__}: {error}") from error
+
+
 def _tokenizer(model: ModelSpec, stream: TaskStream) -> TextTokenizer:
     if not isinstance(model, ScratchModelSpec):
         return TextTokenizer.from_directory(Path(model.path))
@@ -340,11 +354,20 @@ def _log_directory(launch: AttemptLaunch) -> Path:
 
 
 def failure_reason(error: Exception) -> str:
-    """Why an attempt failed: the first line of the error, a blank line, the end of the traceback."""
-    sentence = next(iter(str(error).splitlines()), "") or type(error).__name__
-    sentence = sentence[: _MAX_REASON_CHARS // 4]
+    """Why an attempt failed: a headline, a blank line, the end of the traceback."""
+    sentence = _headline(error)[: _MAX_REASON_CHARS // 4]
     trace = "".join(traceback.format_exception(error))
     return f"{sentence}\n\n{trace[-(_MAX_REASON_CHARS - len(sentence) - 2) :]}"
+
+
+def _headline(error: Exception) -> str:
+    """The first line of an error whose words are ours; of any other with its type, without which it may say nothing."""
+    kind, sentence = type(error), next(iter(str(error).splitlines()), "")
+    # What our own code refuses is a ValueError with a whole sentence.
+    is_ours = kind is ValueError or kind.__module__.partition(".")[0] in _OWN_PACKAGES
+    if not sentence:
+        return kind.__name__
+    return sentence if is_ours else f"{kind.__name__}: {sentence}"
 
 
 if __name__ == "__main__":

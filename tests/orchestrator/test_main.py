@@ -21,12 +21,15 @@ from orchestrator.batching.size_plan import planned_sizes
 from orchestrator.contracts.messages import AttemptLaunch, StepMessage
 from orchestrator.contracts.rollout_messages import IterationMessage
 from orchestrator.contracts.run_spec import RunSpec
+from orchestrator.data.tasks import TaskError
+from orchestrator.loop import NothingToTrainError
 from orchestrator.main import LAUNCH_VARIABLE, build_loop, failure_reason
 from orchestrator.reporting.system_sampler import SystemSampler
 from tests.orchestrator.fakes import FakeReporter
 from tests.orchestrator.ingest_server import IngestServer, until, wish
 from tests.orchestrator.run_factories import run_spec
 from trainer.contracts.certificate import Certificate
+from trainer.contracts.policy_trainer import TrainerError
 from trainer.contracts.schedule import StepSchedule, step_schedule_problems
 
 TAG = "SWELL_TEST_DRIVER"
@@ -332,3 +335,33 @@ def test_a_reason_begins_with_the_cause_and_stays_within_its_limit() -> None:
     assert reason.startswith("first cause\n\n")
     assert len(reason) <= 10_000
     assert failure_reason(KeyError()).startswith("KeyError\n\n")
+
+
+@pytest.mark.parametrize(
+    ("error", "headline"),
+    [
+        (KeyError("added_tokens"), "KeyError: 'added_tokens'"),
+        (OSError(28, "No space left on device"), "OSError: [Errno 28] No space left on device"),
+        (TrainerError("a rank died"), "a rank died"),
+        (NothingToTrainError("2 iterations gave nothing"), "2 iterations gave nothing"),
+        (TaskError("no such task", "name"), "no such task"),
+    ],
+)
+def test_a_reason_names_the_type_of_an_error_that_is_not_ours(error: Exception, headline: str) -> None:
+    assert failure_reason(error).partition("\n\n")[0] == headline
+
+
+def test_a_model_whose_files_cannot_be_read_is_named(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text('{"architectures": ["Qwen2ForCausalLM"], "model_type": "qwen2"}')
+    (tmp_path / "tokenizer.json").write_text("{}")
+    (tmp_path / "tokenizer_config.json").write_text('{"tokenizer_class": "PreTrainedTokenizerFast"}')
+    launch = AttemptLaunch(
+        run_id="run_1",
+        attempt=1,
+        spec=run_spec(model={"type": "huggingface", "path": str(tmp_path)}),
+        server_url="http://127.0.0.1:1",
+        ingest_token="secret",
+        run_dir=str(tmp_path),
+    )
+    with ExitStack() as ends, pytest.raises(ValueError, match=f"^cannot load the tokenizer of {tmp_path}: [A-Z]\\w+: "):
+        build_loop(launch, FakeReporter(), SystemSampler(tmp_path), ends)

@@ -78,7 +78,7 @@ def test_an_error_fails_the_run_with_its_traceback(client: SwellClient) -> None:
     run = client.show("broken")
     assert run.state is RunState.FAILED
     assert run.reason is not None
-    assert run.reason.startswith("the tokenizer is gone\n\nTraceback")
+    assert run.reason.startswith("RuntimeError: the tokenizer is gone\n\nTraceback")
 
 
 def test_a_cancelled_run_is_told_so_and_has_stopped(client: SwellClient) -> None:

@@ -210,7 +210,7 @@ def test_an_error_in_the_block_is_the_reason_with_its_traceback(
         train()
     state = server.of("state")[0].body
     assert state["outcome"] == "failed"
-    assert state["reason"].startswith("division by zero\n\nTraceback")
+    assert state["reason"].startswith("ZeroDivisionError: division by zero\n\nTraceback")
     assert "_ = 1 / 0" in state["reason"]
 
 

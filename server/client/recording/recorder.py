@@ -292,8 +292,7 @@ class Recorder:
 
 
 def _reason(error: Exception) -> str:
-    """The first line of the error, a blank line, the end of the traceback."""
-    sentence = next(iter(str(error).splitlines()), "") or type(error).__name__
-    sentence = sentence[: _MAX_REASON_CHARS // 4]
+    """The type and the first line of the error, a blank line, the end of the traceback."""
+    sentence = ": ".join([type(error).__name__, *str(error).splitlines()[:1]])[: _MAX_REASON_CHARS // 4]
     trace = "".join(traceback.format_exception(error))
     return f"{sentence}\n\n{trace[-(_MAX_REASON_CHARS - len(sentence) - 2) :]}"

@@ -34,14 +34,43 @@ test("over cap comes next", () => {
 
 const EVEN = schedule([[[50, 40]], [[45, 45]]]);
 
-test("idle time above its bound names the rank, or the plan", () => {
-  const slow = { ...EVEN, measured_s: [[0.09], [0.12]] };
-  const finding = findingOf(slow, stepRow({ measured_idle_frac: 0.125 }));
+test("equal work that took unequal time is not laid to the schedule, nor to a sample", () => {
+  const measured_s = [[0.763], [0.078]];
+  const idle = stepRow({ measured_idle_frac: 0.449 });
+  const same = findingOf(schedule([[[770]], [[770]]], { token_cap: null, measured_s }), idle);
+  expect(same?.head).toBe(
+    "Not the schedule: rank 0 took 763\u00a0ms and rank 1 took 78\u00a0ms for the same work (770 and 770 tokens).",
+  );
+  expect(same?.detail).toBe(
+    "The machine may have been busy, or the first step of a shape warmed up: the record does not tell which. " +
+      "The ranks wait 44.9% of this step, 44.9 points above its bound; the plan waits 0.0%.",
+  );
+  const near = findingOf(schedule([[[771]], [[769]]], { token_cap: null, measured_s }), idle);
+  expect(near?.head).toContain("for nearly the same work (771 and 769 tokens)");
+});
+
+test("the slowest rank is set beside the fastest that had its work, not beside one that had less", () => {
+  const three = schedule([[[90]], [[88]], [[30]]], { measured_s: [[0.2], [0.1], [0.03]] });
+  expect(findingOf(three, stepRow({ measured_idle_frac: 0.45, predicted_idle_frac: 0.01 }))?.head).toContain(
+    "rank 0 took 200\u00a0ms and rank 1 took 100\u00a0ms",
+  );
+});
+
+test("where the plan itself waits, or times follow the work, the schedule is not acquitted", () => {
+  const uneven = { ...EVEN, measured_s: [[0.05], [0.1]] };
+  const planned = stepRow({ measured_idle_frac: 0.4, predicted_idle_frac: 0.2 });
+  expect(findingOf(uneven, planned)?.head).not.toContain("Not the schedule");
+  expect(findingOf(uneven, stepRow({ measured_idle_frac: 0.01 }))).toBeNull();
+});
+
+test("idle time above its bound tells the ranks on both sides of the plan, or the plan", () => {
+  const slow = { ...EVEN, measured_s: [[0.1], [0.12]] };
+  const finding = findingOf(slow, stepRow({ measured_idle_frac: 0.083 }));
   expect(finding?.head).toBe(
-    "No single sample is the cause: rank 1 took 1.14 × the time that was predicted for it.",
+    "No single sample is the cause: rank 1 took 120\u00a0ms where 110\u00a0ms were predicted, and rank 0 took 100\u00a0ms where 110\u00a0ms were.",
   );
   expect(finding?.detail).toMatch(
-    /^The ranks wait 12.5% of this step, 12.5 points above its bound; the plan waits/,
+    /^Predictions are scaled to .* The ranks wait 8.3% of this step, 8.3 points above its bound; the plan waits/,
   );
   const planned = findingOf(EVEN, stepRow({ measured_idle_frac: 0.2, predicted_idle_frac: 0.19 }));
   expect(planned?.detail).toContain("The plan itself waits 19.0%");

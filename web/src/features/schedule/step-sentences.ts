@@ -3,6 +3,7 @@ import type { Schedule, StepRow } from "@/api/types";
 import { formatDuration } from "@/lib/durations";
 import { formatCount, formatInteger, formatPercent } from "@/lib/numbers";
 import { durations } from "./grid-geometry";
+import { againstPlan, type RankTime, rankTimes, timesPlan, unequalPair } from "./rank-times";
 
 export interface Finding {
   /** The finding itself, one sentence. */
@@ -43,6 +44,7 @@ const PADDING_SHARE = 0.1;
 /** The first finding that holds, or null. */
 export function findingOf(schedule: Schedule, step: StepFigures): Finding | null {
   return (
+    unequalRanks(schedule, step) ??
     longSample(schedule) ??
     overCap(schedule) ??
     idleAboveBound(schedule, step) ??
@@ -96,32 +98,49 @@ function overCap(schedule: Schedule): Finding | null {
   };
 }
 
+/** Ranks that had nearly the same work and took very different times, where the plan would not have waited. */
+function unequalRanks(schedule: Schedule, step: StepFigures): Finding | null {
+  const idle = idleFigures(step);
+  if (!idle || idle.measured - idle.predicted <= IDLE_POINTS) return null;
+  if (idle.predicted - idle.bound > IDLE_POINTS) return null;
+  const pair = unequalPair(rankTimes(schedule));
+  if (!pair) return null;
+  const { slow, fast, isSameWork } = pair;
+  const work = isSameWork ? "the same work" : "nearly the same work";
+  const tokens = `${formatInteger(slow.tokens)} and ${formatInteger(fast.tokens)} tokens`;
+  return {
+    head: `Not the schedule: ${took(slow)} and ${took(fast)} for ${work} (${tokens}).`,
+    detail: `The machine may have been busy, or the first step of a shape warmed up: the record does not tell which. ${waitOf(idle)}; the plan waits ${formatPercent(idle.predicted)}.`,
+  };
+}
+
+function took({ rank, measuredS }: RankTime): string {
+  return `rank ${rank} took ${formatDuration(measuredS)}`;
+}
+
+function waitOf(idle: IdleFigures): string {
+  return `The ranks wait ${formatPercent(idle.measured)} of this step, ${points(idle.measured, idle.bound)} above its bound`;
+}
+
 function idleAboveBound(schedule: Schedule, step: StepFigures): Finding | null {
   const idle = idleFigures(step);
   const above = idle ? idle.measured - idle.bound : 0;
   if (!idle || above <= IDLE_POINTS) return null;
-  const wait = `The ranks wait ${formatPercent(idle.measured)} of this step, ${points(idle.measured, idle.bound)} above its bound`;
+  const wait = waitOf(idle);
   if (idle.predicted - idle.bound > IDLE_POINTS) {
     return {
       head: `${wait}.`,
       detail: `The plan itself waits ${formatPercent(idle.predicted)}. A lower schedule.token_cap gives micro-batches that can be balanced.`,
     };
   }
-  const slow = slowestAgainstPlan(schedule);
-  if (slow.times < SLOWER)
+  const ranks = againstPlan(rankTimes(schedule));
+  if (!ranks || timesPlan(ranks.over) < SLOWER)
     return { head: `${wait}.`, detail: `The plan waits ${formatPercent(idle.predicted)}.` };
+  const { over, under } = ranks;
   return {
-    head: `No single sample is the cause: rank ${slow.rank} took ${slow.times.toFixed(2)} × the time that was predicted for it.`,
-    detail: `${wait}; the plan waits ${formatPercent(idle.predicted)}.`,
+    head: `No single sample is the cause: ${took(over)} where ${formatDuration(over.predictedS)} were predicted, and ${took(under)} where ${formatDuration(under.predictedS)} were.`,
+    detail: `Predictions are scaled to what all ranks took together. ${wait}; the plan waits ${formatPercent(idle.predicted)}.`,
   };
-}
-
-function slowestAgainstPlan(schedule: Schedule): { rank: number; times: number } {
-  const measured = durations(schedule, "measured").map(sum);
-  const predicted = durations(schedule, "predicted").map(sum);
-  const times = measured.map((seconds, rank) => seconds / (predicted[rank] || seconds || 1));
-  const most = Math.max(...times);
-  return { rank: times.indexOf(most), times: most };
 }
 
 function manyDummies(schedule: Schedule, step: StepFigures): Finding | null {

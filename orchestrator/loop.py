@@ -109,7 +109,7 @@ class TrainingLoop:
         self._adaptive = AdaptiveSize(plan.batch) if isinstance(plan.batch, AdaptiveBatchSpec) else None
         self._position = BatchPosition()
         self._waiting: list[TrainItem] = []
-        self._num_empty = 0
+        self._num_empty = self._num_skipped = 0
 
     def run(self) -> Outcome:
         """Train to the end, from where an earlier attempt stopped or from the start.
@@ -131,6 +131,16 @@ class TrainingLoop:
             self._checkpoints.settle()
             return Outcome.STOPPED
         return Outcome.SUCCEEDED
+
+    @property
+    def remark(self) -> str | None:
+        """What the reader of a run that succeeded should know of it; None: nothing."""
+        if not self._num_skipped:
+            return None
+        return (
+            f"finished; {self._num_skipped} of {self._plan.iterations} iterations trained nothing: the filter left no "
+            "rollout, or too few for a step"
+        )
 
     def _first_iteration(self) -> int:
         """Come to where reinforcement begins or goes on; returns the iteration that is next."""
@@ -156,7 +166,8 @@ class TrainingLoop:
         )
         self._steps.push_weights()
         self._source.go_to(state.source)
-        self._position, self._num_empty, self._waiting = state.batch, state.num_empty, list(resumption.waiting)
+        self._position, self._waiting = state.batch, list(resumption.waiting)
+        self._num_empty, self._num_skipped = state.num_empty, state.num_skipped
         if isinstance(self._plan.batch, AdaptiveBatchSpec):
             self._adaptive = AdaptiveSize(self._plan.batch, state.controller)
 
@@ -170,6 +181,7 @@ class TrainingLoop:
             batch=self._position,
             controller=None if self._adaptive is None else self._adaptive.state,
             num_empty=self._num_empty,
+            num_skipped=self._num_skipped,
         )
 
     def _iterate(self, iteration: int) -> None:
@@ -265,6 +277,7 @@ class TrainingLoop:
             filter_spec=self._plan.filter_spec,
         )
         self._num_empty += 1
+        self._num_skipped += 1
         skipped = skipped_event(done.iteration, done.rolled, done.counts, at=datetime.now(UTC))
         self._tell(skipped)
         if decision is not EmptyDecision.FAIL:

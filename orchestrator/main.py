@@ -111,7 +111,8 @@ def _run_and_tell(launch: AttemptLaunch, reporter: Reporter, sampler: SystemSamp
         with ExitStack() as ends:
             reporter.activity("joining Ray", num_steps=0, total_steps=None)
             _join_ray(ends)
-            outcome = build_loop(launch, reporter, sampler, ends).run()
+            loop = build_loop(launch, reporter, sampler, ends)
+            outcome = loop.run()
     except Exception as error:
         _log.exception("the attempt failed")
         return StateReport(
@@ -126,6 +127,7 @@ def _run_and_tell(launch: AttemptLaunch, reporter: Reporter, sampler: SystemSamp
         attempt=launch.attempt,
         outcome="stopped" if outcome is Outcome.STOPPED else "succeeded",
         at=datetime.now(UTC),
+        reason=loop.remark if outcome is Outcome.SUCCEEDED else None,
     )
 
 

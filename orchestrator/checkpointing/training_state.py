@@ -46,6 +46,8 @@ class TrainingState:
     """Only under `batch: adaptive`."""
     num_empty: int = 0
     """Empty iterations in a row."""
+    num_skipped: int = 0
+    """Iterations so far that trained nothing, over all attempts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

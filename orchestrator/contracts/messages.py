@@ -246,7 +246,8 @@ class StateReport(TextModel):
     outcome: Literal["succeeded", "failed", "stopped"]
     at: AwareDatetime
     reason: Annotated[str, Field(max_length=10_000)] | None = None
-    """Why it failed: the first cause, in one sentence; the traceback follows after a blank line."""
+    """Why it failed: the first cause, in one sentence; the traceback follows after a blank line. Of one that succeeded:
+    what is odd about it."""
     can_restart: bool = False
     """Whether another attempt may do better: a process died, and nothing is wrong with the spec."""
 

@@ -44,7 +44,7 @@ class RunSummary(TextModel):
     """`managed`: Swell runs it; `external`: another training framework does, and records it here."""
     state: RunState
     reason: str | None
-    """Why it failed, or what it waits for."""
+    """Why it failed, what it waits for, or what is odd about its success."""
     activity: str | None
     """What the driver is at, by its last heartbeat."""
     tags: dict[str, str]

@@ -253,6 +253,24 @@ def test_a_trained_iteration_ends_the_row_of_empty_ones() -> None:
     assert run.run() is Outcome.SUCCEEDED
 
 
+@pytest.mark.parametrize(
+    ("answers", "remark"),
+    [
+        ([mixed] * 3, None),
+        ([mixed, all_wrong, mixed], "finished; 1 of 3 iterations trained nothing: the filter left no rollout, or too"),
+        (
+            [all_wrong] * 3,
+            "finished; 3 of 3 iterations trained nothing: the filter left no rollout, or too few for a step",
+        ),
+    ],
+)
+def test_a_run_that_finishes_tells_how_many_iterations_trained_nothing(answers: list[Any], remark: str | None) -> None:
+    run = Run(answers, iterations=3, filter_spec=FilterSpec(max_consecutive_empty=9))
+    assert run.run() is Outcome.SUCCEEDED
+    told = run.loop.remark
+    assert told is None if remark is None else told is not None and told.startswith(remark)
+
+
 def test_zero_variance_groups_can_be_kept() -> None:
     run = Run([all_wrong], iterations=1, filter_spec=FilterSpec(zero_variance=ZeroVariancePolicy.INCLUDE))
     run.run()

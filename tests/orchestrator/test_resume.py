@@ -120,6 +120,21 @@ def test_the_checkpoints_of_both_phases_at_one_step_are_told_under_keys_of_their
     assert len({event.key for event in told}) == 6
 
 
+def test_iterations_that_trained_nothing_are_counted_over_all_attempts(tmp_path: Path) -> None:
+    def attempt(answers: Sequence[Answers]) -> Run:
+        return Run(answers, iterations=5, checkpoints=tmp_path / "checkpoints", every_steps=1)
+
+    first = attempt([all_wrong, *(mixed_in_first(count) for count in (5, 3, 6))])
+    first.reporter.on_step = dying_at(2)
+    with pytest.raises(DiedError):
+        first.run()
+    CheckpointStore(tmp_path / "checkpoints", keep_last=2, keep_every=None).go_back_to(1)
+    second = attempt([all_wrong, mixed_in_first(3), mixed_in_first(6)])
+    second.run()
+    assert second.loop.remark is not None
+    assert second.loop.remark.startswith("finished; 2 of 5 iterations trained nothing")
+
+
 def test_a_run_goes_on_from_the_step_that_it_is_told_and_leaves_the_newer_line(tmp_path: Path) -> None:
     answers = [mixed_in_first(count) for count in (5, 3, 6, 4)]
 

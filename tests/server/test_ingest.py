@@ -292,6 +292,15 @@ def test_a_driver_that_stops_unasked_fails_the_run(server: LiveServer) -> None:
     assert (summary["state"], summary["reason"]) == ("failed", "The driver stopped although nobody asked it to.")
 
 
+def test_what_is_odd_about_a_run_that_succeeded_is_kept(server: LiveServer) -> None:
+    run = server.launch()
+    report = _report("succeeded") | {"reason": "finished; 3 of 3 iterations trained nothing"}
+    server.http.post(f"/api/v1/runs/{run.id}/state", json=report, headers=run.headers)
+    summary = server.get(f"/runs/{run.id}")
+    assert (summary["state"], summary["reason"]) == ("succeeded", report["reason"])
+    assert server.get(f"/runs/{run.id}/events")["items"][-1]["message"] == report["reason"]
+
+
 def test_carried_rollouts_and_the_decision_on_the_size_come_back_as_they_were_told(server: LiveServer) -> None:
     run = server.launch()
     decision = BatchDecision(

@@ -27,6 +27,7 @@ STATE = TrainingState(
         size=24, noise=SmoothedNoise(num_steps=3, trace_sum=0.1, grad_sq_sum=-1e-300, weight=1 / 3), streak=-2
     ),
     num_empty=1,
+    num_skipped=3,
 )
 
 

@@ -1647,7 +1647,7 @@ export interface components {
             priority: number;
             /**
              * Reason
-             * @description Why it failed, or what it waits for.
+             * @description Why it failed, what it waits for, or what is odd about its success.
              */
             reason: string | null;
             /** @description Null for an external run. */
@@ -3930,7 +3930,7 @@ export interface components {
             priority: number;
             /**
              * Reason
-             * @description Why it failed, or what it waits for.
+             * @description Why it failed, what it waits for, or what is odd about its success.
              */
             reason: string | null;
             /** @description Null for an external run. */
@@ -4319,7 +4319,7 @@ export interface components {
             priority: number;
             /**
              * Reason
-             * @description Why it failed, or what it waits for.
+             * @description Why it failed, what it waits for, or what is odd about its success.
              */
             reason: string | null;
             /**
@@ -4754,7 +4754,8 @@ export interface components {
             outcome: "succeeded" | "failed" | "stopped";
             /**
              * Reason
-             * @description Why it failed: the first cause, in one sentence; the traceback follows after a blank line.
+             * @description Why it failed: the first cause, in one sentence; the traceback follows after a blank line. Of one that succeeded:
+             *     what is odd about it.
              */
             reason?: string | null;
         };
@@ -5460,6 +5461,8 @@ export interface components {
             predicted_cost: number[][];
             ran: components["schemas"]["Geometry"];
             ran_figures: components["schemas"]["WhatIfFigures"];
+            /** @description What was measured of the schedule that `ran_figures` estimates; None: nothing was. */
+            ran_measured: components["schemas"]["WhatIfMeasured"] | null;
         };
         /**
          * WhatIfChange
@@ -5510,9 +5513,28 @@ export interface components {
             predicted_idle_frac: number;
             /**
              * Predicted S
-             * @description The same in seconds, scaled by what the step's micro-batches took when it ran; None: nothing was measured.
+             * @description An estimate in seconds, on the scale at which the costs of what ran add up to what its micro-batches took.
+             *
+             *     Compare it with the other schedule's, not with `WhatIfMeasured`: ranks that took unequal time for equal work are
+             *     averaged in it. Devices are taken as equal, and communication is not counted. None: nothing was measured.
              */
             predicted_s: number | null;
+        };
+        /**
+         * WhatIfMeasured
+         * @description What the ranks took for forward and backward when the step ran.
+         */
+        WhatIfMeasured: {
+            /**
+             * Idle Frac
+             * @description Share of the ranks' time, until the last one was done, in which they waited.
+             */
+            idle_frac: number;
+            /**
+             * Makespan S
+             * @description Seconds until the last rank was done, the bubble of a pipeline included.
+             */
+            makespan_s: number;
         };
         /**
          * WhatIfRequest

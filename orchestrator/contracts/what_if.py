@@ -69,7 +69,20 @@ class WhatIfFigures(TextModel):
     makespan: NonNegativeFloat
     """Predicted cost until the last rank is done, in the cost model's units, the bubble of a pipeline included."""
     predicted_s: NonNegativeFloat | None
-    """The same in seconds, scaled by what the step's micro-batches took when it ran; None: nothing was measured."""
+    """An estimate in seconds, on the scale at which the costs of what ran add up to what its micro-batches took.
+
+    Compare it with the other schedule's, not with `WhatIfMeasured`: ranks that took unequal time for equal work are
+    averaged in it. Devices are taken as equal, and communication is not counted. None: nothing was measured.
+    """
+
+
+class WhatIfMeasured(TextModel):
+    """What the ranks took for forward and backward when the step ran."""
+
+    makespan_s: NonNegativeFloat
+    """Seconds until the last rank was done, the bubble of a pipeline included."""
+    idle_frac: Fraction01
+    """Share of the ranks' time, until the last one was done, in which they waited."""
 
 
 class WhatIfChange(TextModel):
@@ -97,6 +110,8 @@ class WhatIf(TextModel):
     """[dp_rank][micro-batch], in the units of the stored schedule."""
     asked_figures: WhatIfFigures
     ran_figures: WhatIfFigures
+    ran_measured: WhatIfMeasured | None
+    """What was measured of the schedule that `ran_figures` estimates; None: nothing was."""
     change: WhatIfChange
     certificate_sha256: str
     """Of the asked schedule: equal to the stored one, because weights do not depend on the cut."""

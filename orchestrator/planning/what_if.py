@@ -9,14 +9,21 @@ from itertools import chain
 
 from orchestrator.contracts.messages import ScheduleMessage
 from orchestrator.contracts.schedule_spec import Barrier, Packer
-from orchestrator.contracts.what_if import Geometry, WhatIf, WhatIfChange, WhatIfFigures, WhatIfRequest
+from orchestrator.contracts.what_if import (
+    Geometry,
+    WhatIf,
+    WhatIfChange,
+    WhatIfFigures,
+    WhatIfMeasured,
+    WhatIfRequest,
+)
 from orchestrator.costs.cost_model import CostModel
 from orchestrator.geometry import geometry_of
 from orchestrator.planning.effort import MAX_PIPELINE_PASSES, pipeline_passes
 from orchestrator.planning.planned_geometry import MAX_RANKS
 from orchestrator.planning.recovered_cost import recovered_cost_model
 from orchestrator.schedule import step_micro_batches
-from orchestrator.step_figures import StepFigures, step_figures
+from orchestrator.step_figures import StepFigures, measured_makespan_s, step_figures
 from trainer.contracts.certificate import Certificate
 from trainer.contracts.schedule import StepSchedule
 from trainer.contracts.text_model import FieldError
@@ -48,6 +55,7 @@ def what_if(schedule: ScheduleMessage, request: WhatIfRequest) -> WhatIf:
         predicted_cost=as_asked.figures.predicted_cost,
         asked_figures=asked_figures,
         ran_figures=ran_figures,
+        ran_measured=_measured(schedule, ran),
         change=_change(asked_figures, ran_figures),
         certificate_sha256=certificate.sha256,
     )
@@ -157,6 +165,16 @@ def _seconds_per_cost(schedule: ScheduleMessage, ran: _Judged) -> float | None:
     cost = sum(map(sum, ran.figures.predicted_cost)) / schedule.pp
     measured_s = sum(map(sum, schedule.measured_s))
     return measured_s / cost if cost > 0 and measured_s > 0 else None
+
+
+def _measured(schedule: ScheduleMessage, ran: Geometry) -> WhatIfMeasured | None:
+    makespan_s = measured_makespan_s(schedule.measured_s, geometry_of(ran, ran))
+    if makespan_s <= 0:
+        return None
+    busy_s = sum(map(sum, schedule.measured_s))
+    # The last digits of the sums may differ.
+    idle_frac = max(0.0, 1 - busy_s / (makespan_s * ran.dp))
+    return WhatIfMeasured(makespan_s=makespan_s, idle_frac=idle_frac)
 
 
 def _figures(judged: _Judged, seconds_per_cost: float | None) -> WhatIfFigures:

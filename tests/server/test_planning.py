@@ -131,6 +131,7 @@ def test_a_recorded_step_is_scheduled_otherwise_with_the_same_weights(server: Li
     assert (sorted(placed), len(told["micro_batches"])) == (list(range(7)), 4)
     assert told["certificate_sha256"] == message.schedule.certificate_sha256
     assert told["change"]["makespan_frac"] < 0
+    assert told["ran_measured"]["makespan_s"] == max(map(sum, message.schedule.measured_s))
     same = what_if(server, f"{run.id}/steps/3")
     assert same["asked"] == same["ran"]
 

@@ -118,6 +118,28 @@ def test_without_measured_times_nothing_is_said_in_seconds() -> None:
     answer = what_if(unmeasured, WhatIfRequest(dp=1))
     assert answer.asked_figures.predicted_s is None
     assert answer.change.predicted_s is None
+    assert answer.ran_measured is None
+
+
+def test_ranks_of_unequal_speed_are_averaged_in_the_estimate_and_told_as_measured() -> None:
+    even = stored_schedule(sample_shapes([9, 9]), step_geometry(dp_size=2))
+    answer = what_if(even.model_copy(update={"measured_s": ((0.763,), (0.078,))}), WhatIfRequest(dp=1))
+    assert answer.ran_measured is not None
+    assert answer.ran_measured.makespan_s == 0.763
+    assert answer.ran_measured.idle_frac == pytest.approx(1 - 0.841 / (2 * 0.763))
+    assert answer.ran_figures.predicted_s == pytest.approx(0.841 / 2)
+    assert answer.asked_figures.predicted_s == pytest.approx(0.841)
+
+
+@settings(deadline=None)
+@given(stored_schedules())
+def test_where_the_costs_were_right_and_no_barrier_was_foreseen_the_estimate_is_what_was_measured(
+    schedule: ScheduleMessage,
+) -> None:
+    answer = what_if(schedule, WhatIfRequest())
+    if schedule.barrier is Barrier.STEP and schedule.pp == 1 and answer.ran_measured is not None:
+        assert answer.ran_measured.makespan_s == pytest.approx(answer.ran_figures.predicted_s)
+        assert answer.ran_measured.idle_frac == pytest.approx(answer.ran_figures.predicted_idle_frac, abs=1e-9)
 
 
 def test_without_stored_costs_tokens_stand_for_them() -> None:

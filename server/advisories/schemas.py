@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from server.page import Page
 from trainer.contracts.text_model import TextModel
 
 
@@ -78,10 +79,9 @@ class Advisory(TextModel):
     """The worst case."""
 
 
-class AdvisoryReport(TextModel):
+class AdvisoryReport(Page[Advisory]):
     """Everything that is odd about the newest steps of a run, the gravest first."""
 
-    items: tuple[Advisory, ...]
     first_step: int | None
     """Of those that were looked at; null: the run has no step yet."""
     last_step: int | None

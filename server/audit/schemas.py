@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from server.page import Page
 from trainer.contracts.text_model import TextModel
 
 
@@ -21,9 +22,8 @@ class AuditEvent(TextModel):
     request_id: str
 
 
-class AuditPage(TextModel):
+class AuditPage(Page[AuditEvent]):
     """Changes, newest first."""
 
-    items: tuple[AuditEvent, ...]
     next_before: int | None
     """The `before` of the next page; null on the last one."""

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from server.page import Page
 from trainer.contracts.text_model import TextModel
 
 
@@ -40,10 +41,8 @@ class TokenInfo(TextModel):
     revoked_at: datetime | None
 
 
-class TokenList(TextModel):
+class TokenList(Page[TokenInfo]):
     """Tokens, newest first; the newest thousand of them."""
-
-    items: tuple[TokenInfo, ...]
 
 
 class NewAdminToken(TextModel):

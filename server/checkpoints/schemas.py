@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from orchestrator.contracts.checkpoint_messages import CheckpointMessage
-from trainer.contracts.text_model import TextModel
+from server.page import Page
 
 
 class CheckpointOut(CheckpointMessage):
@@ -14,8 +14,7 @@ class CheckpointOut(CheckpointMessage):
     """Whether a later attempt went another way before this step: nothing that the run shows follows from it."""
 
 
-class CheckpointPage(TextModel):
+class CheckpointPage(Page[CheckpointOut]):
     """Checkpoints, the highest step first."""
 
-    items: tuple[CheckpointOut, ...]
     next_cursor: str | None

@@ -123,7 +123,8 @@ class SwellClient(RunRecords, ServerAccess):
     ) -> RunPage:
         """Runs, newest first unless `sort` says otherwise: `name`, `state`, `started`, `reward` and more.
 
-        tags: `tag=value`, or `tag`. cursor: the `next_cursor` of the page before.
+        It is one page, with `total` and `next_cursor`; a loop over it goes over its runs. tags: `tag=value`, or `tag`.
+        cursor: the `next_cursor` of the page before.
         """
         params = [
             *given(limit=limit, archived=archived, text=text or None, sort=sort, order=order, cursor=cursor),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from server.page import Page
 from trainer.contracts.text_model import TextModel
 
 
@@ -20,9 +21,8 @@ class RunEventOut(TextModel):
     data: dict[str, Any]
 
 
-class RunEventPage(TextModel):
+class RunEventPage(Page[RunEventOut]):
     """Events in the order in which they were recorded."""
 
-    items: tuple[RunEventOut, ...]
     next_after: int | None
     """The `after` of the next page; null on the last one."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from orchestrator.contracts.messages import NonFinite
+from server.page import Page
 from trainer.contracts.metric import Reduction
 from trainer.contracts.text_model import TextModel
 
@@ -53,10 +54,8 @@ class MetricInfo(TextModel):
     max: float | None
 
 
-class MetricCatalogue(TextModel):
+class MetricCatalogue(Page[MetricInfo]):
     """The metrics of a run, by name. What the step's own columns tell (`global_batch_size`, ...) is among them."""
-
-    items: tuple[MetricInfo, ...]
 
 
 class NonFinitePoint(TextModel):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from orchestrator.contracts.log_messages import LogLevel
+from server.page import Page
 from trainer.contracts.text_model import TextModel
 
 
@@ -23,10 +24,9 @@ class LogLineOut(TextModel):
     text: str
 
 
-class LogPage(TextModel):
+class LogPage(Page[LogLineOut]):
     """Lines in the order of their arrival."""
 
-    items: tuple[LogLineOut, ...]
     next_before: int | None
     """The `before` of the page with older lines; null: there are none. One page looks at so many lines only: it may be
     empty and yet not be the last."""

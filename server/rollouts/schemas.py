@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from orchestrator.contracts.rollout_messages import RolloutFate
+from server.page import Page
 from trainer.contracts.text_model import TextModel
 
 MAX_BEGINNING_CHARS = 400
@@ -41,10 +42,9 @@ class IterationBooks(TextModel):
     """Since when the texts and tokens of its rollouts are not kept any more."""
 
 
-class IterationPage(TextModel):
+class IterationPage(Page[IterationBooks]):
     """Iterations in ascending order."""
 
-    items: tuple[IterationBooks, ...]
     next_from: int | None
     """The `from` of the next page; null on the last one."""
     total: int
@@ -132,10 +132,9 @@ class RecordedPart(TextModel):
     """Those whose texts and tokens are not kept any more."""
 
 
-class RolloutPage(TextModel):
+class RolloutPage(Page[RolloutGroup]):
     """Groups with rollouts that match, the newest iteration first."""
 
-    items: tuple[RolloutGroup, ...]
     next_cursor: str | None
     """Null on the last page. One page looks at so much only: it may be empty and yet not be the last."""
     searched_from: int | None

@@ -10,6 +10,7 @@ from pydantic import Field
 from orchestrator.contracts.messages import NonFinite, StepNumber
 from orchestrator.contracts.run_spec import RunSpec
 from orchestrator.contracts.run_state import RunState
+from server.page import Page
 from server.runs.records import RunKind
 from trainer.contracts.text_model import JsonObject, Name, TextModel
 
@@ -124,10 +125,9 @@ class DeletedRun(TextModel):
     """Until then POST …/restore brings it back; afterwards its records are removed."""
 
 
-class RunPage(TextModel):
+class RunPage(Page[RunSummary]):
     """A page of runs, in the order that was asked for."""
 
-    items: tuple[RunSummary, ...]
     next_cursor: str | None
     total: int
     """Runs that match the filter."""

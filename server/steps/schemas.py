@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import ConfigDict
 
 from orchestrator.contracts.messages import ScheduleMessage, StepReport
+from server.page import Page
 from trainer.contracts.text_model import TextModel
 
 
@@ -25,10 +26,9 @@ class StepRow(StepReport):
     """Tokens trained up to and including this step; null when a step up to here does not tell its own."""
 
 
-class StepPage(TextModel):
+class StepPage(Page[StepRow]):
     """Steps in ascending order."""
 
-    items: tuple[StepRow, ...]
     next_from: int | None
     """The `from` of the next page; null on the last one."""
     total: int

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from orchestrator.contracts.messages import Phase
 from orchestrator.contracts.timeline_message import TimelineColumns
+from server.page import Page
 from trainer.contracts.text_model import TextModel
 
 MAX_TIMELINE_STEPS = 200
@@ -27,9 +28,8 @@ class StepTimeline(TextModel):
     """Spans count from `started_at`. Null: nobody measured it, or it is not kept any more."""
 
 
-class TimelinePart(TextModel):
+class TimelinePart(Page[StepTimeline]):
     """Timelines of consecutive steps, ascending."""
 
-    items: tuple[StepTimeline, ...]
     next_from: int | None
     """Where to go on: the first step of the range that this answer has no room for; null: none."""

@@ -140,7 +140,7 @@ def test_a_run_is_submitted_found_changed_cloned_and_deleted(client: SwellClient
     assert client.change(run.id, tags={"kind": "test"}).tags == {"kind": "test"}
     cloned = client.clone("a/b c", changes={"name": "clone", "optimizer": {"lr": 2e-3}})
     assert (cloned.parent_id, cloned.spec.optimizer.lr) == (run.id, 2e-3)
-    assert [found.name for found in client.runs(tags=["kind=test"]).items] == ["a/b c"]
+    assert [found.name for found in client.runs(tags=["kind=test"])] == ["a/b c"]
     assert [found.state for found in client.watch(client.cancel(run.id).id)] == ["cancelled"]
     assert client.delete(run.id).id == run.id
     assert client.restore(run.id).name == "a/b c"

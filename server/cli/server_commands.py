@@ -18,7 +18,7 @@ from server.cli.up import UpOptions, down, up
 from server.client.location import read_settings
 
 commands = typer.Typer()
-tokens = typer.Typer(help="List, make and revoke the tokens of programs and browsers.", no_args_is_help=True)
+tokens = typer.Typer()
 
 
 class TokenAccess(StrEnum):
@@ -75,6 +75,16 @@ def doctor(as_json: Json = False) -> None:
         console().print(examination_table(examination))
     if examination.has_problems:
         raise typer.Exit(ExitCode.FAILED)
+
+
+@tokens.callback(invoke_without_command=True)
+def tokens_command(context: typer.Context, as_json: Json = False) -> None:
+    """List, make and revoke the tokens of programs and browsers. Without a command: list them."""
+    if context.invoked_subcommand is None:
+        list_tokens(as_json=as_json)
+    elif as_json:
+        command = context.invoked_subcommand
+        raise typer.BadParameter(f"put --json behind the command: swell tokens {command} --json")
 
 
 @tokens.command("list")

@@ -92,9 +92,9 @@ def down(settings: Settings, *, force: bool) -> Ended:
         for run in active:
             client.cancel(run.id, kill=True)
         _wait_until_ended(client)
-    _end_server(record)
-    had_head = _end_head(settings.home, force=True)
-    return Ended(had_server=True, had_head=had_head, sentence="The server and its Ray head have ended.")
+    had_head = _end_both(record, settings.home)
+    sentence = "The server and its Ray head have ended." if had_head else "The server has ended; it had no Ray head."
+    return Ended(had_server=True, had_head=had_head, sentence=sentence)
 
 
 def _greet(settings: Settings, options: UpOptions, console: Console) -> None:
@@ -143,6 +143,16 @@ def _wait_for_record(settings: Settings) -> ServerRecord:
         "No server",
         f"The server of {settings.home} is just coming or going; try again.",
     )
+
+
+def _end_both(record: ServerRecord, home: Path) -> bool:
+    """End the server and the Ray head. Returns whether there was a head."""
+    from server.supervisor.ray_head import HeadSettings, RayHead
+
+    # Asked first: a server that ends takes an idle head along.
+    had_head = RayHead(HeadSettings(home=home)).current() is not None
+    _end_server(record)
+    return _end_head(home, force=True) or had_head
 
 
 def _end_server(record: ServerRecord) -> None:

@@ -347,6 +347,15 @@ def test_tokens_are_made_listed_and_revoked(swell: Swell, monkeypatch: pytest.Mo
     assert "revoked" in swell("tokens", "list").out
 
 
+def test_tokens_without_a_command_are_listed(swell: Swell) -> None:
+    swell("tokens", "create", "grafana", "--access", "read")
+    assert "grafana" in swell("tokens").out
+    assert swell("tokens", "--json").json == swell("tokens", "list", "--json").json
+    misplaced = swell("tokens", "--json", "list")
+    assert (misplaced.code, misplaced.out) == (2, "")
+    assert "swell tokens list --json" in misplaced.err
+
+
 def test_every_command_explains_itself_and_the_exit_codes_stand_in_the_help(swell: Swell) -> None:
     overview = swell("--help").out
     for words in ("Exit codes: 0 done", "SWELL_URL", "tokens", "logs", "restore"):

@@ -69,12 +69,6 @@ export function durations(schedule: Schedule, width: Width): number[][] {
   return schedule.predicted_cost.map((rank) => rank.map((cost) => cost * scale));
 }
 
-/** Seconds from the start to the barrier as they were measured; null where they were not. */
-export function measuredS(schedule: Schedule): number | null {
-  const hasMeasured = schedule.measured_s.some((rank) => rank.some((seconds) => seconds > 0));
-  return hasMeasured ? gridGeometry(schedule, "measured").barrierS : null;
-}
-
 /** When each micro-batch begins, [rank][micro-batch]: behind the one before it, or, with a barrier at every
  * micro-batch, behind the slowest rank's one before it. */
 export function startsOf(lengths: readonly (readonly number[])[], barrier: Schedule["barrier"]): number[][] {

@@ -1,6 +1,6 @@
 /** What can be asked of a step that ran: its settings, the choices around them, and what differs. Pure. */
 import type { Geometry, Schedule } from "@/api/types";
-import { formatInteger } from "@/lib/numbers";
+import { formatCount, formatInteger } from "@/lib/numbers";
 import type { WhatIfSearch } from "../schedule-search";
 
 /** As the API counts them: the cap is that of one context-parallel rank. */
@@ -67,14 +67,29 @@ export function geometryText({ dp, cp, pp, token_cap, micro_batch_size }: Geomet
     token_cap === null
       ? `${formatInteger(micro_batch_size ?? 0)} samples a micro-batch`
       : `cap ${times}${formatInteger(token_cap)}`;
-  return [`dp ${dp}`, `cp ${cp}`, ...(pp > 1 ? [`pp ${pp}`] : []), cut].join(", ");
+  return [layoutText({ dp, cp, pp }), cut].join(", ");
+}
+
+function layoutText({ dp, cp, pp }: Pick<Geometry, "dp" | "cp" | "pp">): string {
+  return [`dp ${dp}`, `cp ${cp}`, ...(pp > 1 ? [`pp ${pp}`] : [])].join(", ");
 }
 
 /** Ranks that both layouts need; tensor-parallel ranks are the same in both. */
 export function ranksText(ran: Geometry, asked: Geometry, tp: number): string {
-  const count = ({ dp, cp, pp }: Geometry) => dp * cp * pp * tp;
-  const [before, after] = [count(ran), count(asked)];
+  const [before, after] = [numRanks(ran, tp), numRanks(asked, tp)];
   return before === after
     ? `${formatInteger(after)}, as it ran`
     : `${formatInteger(after)} instead of ${formatInteger(before)}`;
+}
+
+/** What an estimate under another layout takes for granted, in a sentence. */
+export function assumptionText(ran: Geometry, asked: Geometry, tp: number): string {
+  const more = numRanks(asked, tp) - numRanks(ran, tp);
+  if (more === 0) return "The estimate takes all devices as equal; communication is not counted.";
+  const devices = formatCount(Math.abs(more), more > 0 ? "more device" : "fewer device");
+  return `${layoutText(asked)} assumes ${devices}, equal to those that ran; communication is not counted.`;
+}
+
+function numRanks({ dp, cp, pp }: Geometry, tp: number): number {
+  return dp * cp * pp * tp;
 }

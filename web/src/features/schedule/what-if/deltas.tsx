@@ -9,18 +9,21 @@ interface Delta {
   is: string;
   was: string;
   change?: { text: string; isBetter: boolean };
+  /** What the step that ran took; it stands apart, because estimates average what ranks took. */
+  measured?: string;
 }
 
 /** Below this the change of time is rounding. */
 const SEEN = 0.0005;
 
-export function deltasOf({ asked_figures: asked, ran_figures: ran, change, ...both }: WhatIf): Delta[] {
+export function deltasOf(answer: WhatIf): Delta[] {
+  const { asked_figures: asked, ran_figures: ran, ran_measured: measured, change, ...both } = answer;
   const time = (seconds: number | null, cost: number) =>
     seconds === null ? formatInteger(Math.round(cost)) : formatDuration(seconds);
   const perRank = (tokens: number, cp: number) => formatInteger(Math.ceil(tokens / cp));
   return [
     {
-      label: ran.predicted_s === null ? "Step, predicted cost" : "Step, predicted",
+      label: ran.predicted_s === null ? "Step, estimated cost" : "Step, estimated",
       is: time(asked.predicted_s, asked.makespan),
       was: time(ran.predicted_s, ran.makespan),
       ...(Math.abs(change.makespan_frac) >= SEEN && {
@@ -29,8 +32,12 @@ export function deltasOf({ asked_figures: asked, ran_figures: ran, change, ...bo
           isBetter: change.makespan_frac < 0,
         },
       }),
+      ...(measured && { measured: formatDuration(measured.makespan_s) }),
     },
-    count("Idle, predicted", asked.predicted_idle_frac, ran.predicted_idle_frac, formatPercent),
+    {
+      ...count("Idle, estimated", asked.predicted_idle_frac, ran.predicted_idle_frac, formatPercent),
+      ...(measured && { measured: formatPercent(measured.idle_frac) }),
+    },
     count("Lower bound", asked.idle_bound_frac, ran.idle_bound_frac, formatPercent),
     count("Micro-batches per rank", asked.num_microbatches, ran.num_microbatches, formatInteger),
     count("Dummies", asked.num_dummies, ran.num_dummies, formatInteger),
@@ -50,7 +57,11 @@ function count(label: string, is: number, was: number, format: (value: number) =
 /** For screen readers, and for whoever looks away while dragging. */
 export function deltaSentence(deltas: readonly Delta[]): string {
   return deltas
-    .map(({ label, is, was, change }) => `${label} ${is} from ${was}${change ? `, ${change.text}` : ""}`)
+    .map(({ label, is, was, change, measured }) =>
+      [`${label} ${is} from ${was}`, change?.text, measured && `measured ${measured}`]
+        .filter(Boolean)
+        .join(", "),
+    )
     .join("; ");
 }
 
@@ -67,6 +78,9 @@ export function Deltas({ answer }: { answer: WhatIf | undefined }) {
             {"change" in delta && delta.change && (
               <span className={delta.change.isBetter ? styles.better : undefined}>{delta.change.text}</span>
             )}
+            {"measured" in delta && delta.measured && (
+              <small className={styles.apart}>measured: {delta.measured}</small>
+            )}
           </dd>
         </div>
       ))}
@@ -75,8 +89,8 @@ export function Deltas({ answer }: { answer: WhatIf | undefined }) {
 }
 
 const LABELS = [
-  "Step, predicted",
-  "Idle, predicted",
+  "Step, estimated",
+  "Idle, estimated",
   "Lower bound",
   "Micro-batches per rank",
   "Dummies",

@@ -11,9 +11,8 @@ import { formatInteger } from "@/lib/numbers";
 import { useShortcuts } from "@/lib/shortcuts";
 import { useDebounced } from "@/lib/use-debounced";
 import type { ColourScale } from "../cell-colours";
-import { measuredS } from "../grid-geometry";
 import type { ScheduleSearch, ScheduleSearchPatch } from "../schedule-search";
-import { changesOf, geometryOf, geometryText } from "./choices";
+import { assumptionText, changesOf, geometryOf, geometryText } from "./choices";
 import { Controls } from "./controls";
 import { Deltas, deltaSentence, deltasOf } from "./deltas";
 import { lanesOfBoth } from "./lanes";
@@ -49,30 +48,26 @@ export function WhatIfPanel({ run, record, scale, search, setSearch }: WhatIfPan
   // An answer to another step says nothing of this one.
   const shown = isAsked && answer.data && fits(schedule, answer.data) ? answer.data : undefined;
   const asked: Geometry = { ...ran, ...changes };
+  const tp = run.spec?.parallelism?.tp ?? 1;
   return (
     <section className={styles.panel} aria-labelledby="what-if-title">
       <div className={styles.head}>
         <h2 id="what-if-title">What if</h2>
         <p>
-          Step {formatInteger(step)} re-scheduled from its stored lengths; times are predicted, scaled by what
-          its micro-batches took.
+          Step {formatInteger(step)} re-scheduled from its stored lengths. Times are estimates on one scale:
+          the costs of what ran, added up, take what its micro-batches took together.
         </p>
         <ButtonLink to="/new" search={{ from: record.run_id, ...changes }} disabled={!isAsked}>
           Clone run with this layout
         </ButtonLink>
       </div>
       <div className={styles.columns}>
-        <Controls
-          ref={controls}
-          ran={ran}
-          asked={asked}
-          tp={run.spec?.parallelism?.tp ?? 1}
-          setSearch={setSearch}
-        />
+        <Controls ref={controls} ran={ran} asked={asked} tp={tp} setSearch={setSearch} />
         <Sides schedule={schedule} scale={scale} answer={shown} ran={ran} />
       </div>
       {answer.error && isAsked && <Banner kind="error">{problemSentence(answer.error)}</Banner>}
       <Deltas answer={shown} />
+      {shown && <p className={styles.assumes}>{assumptionText(ran, shown.asked, tp)}</p>}
       <p className="sr-only" role="status">
         {shown && deltaSentence(deltasOf(shown))}
       </p>
@@ -94,21 +89,21 @@ interface SidesProps {
 function Sides({ schedule, scale, ran, answer }: SidesProps) {
   const lanes = useMemo(() => lanesOfBoth(schedule, answer), [schedule, answer]);
   const time = (seconds: number | null | undefined) => (seconds ? formatDuration(seconds) : "");
-  const measured = useMemo(() => measuredS(schedule), [schedule]);
+  const measured = answer?.ran_measured;
   return (
     <>
       <div className={styles.side}>
         <SideHead
-          title="As it ran, predicted"
+          title="As it ran, estimated"
           text={geometryText(ran)}
           time={time(answer?.ran_figures.predicted_s)}
-          note={measured === null ? "" : `measured ${formatDuration(measured)}`}
+          note={measured ? `measured: ${formatDuration(measured.makespan_s)}` : ""}
         />
-        <MiniGrid lanes={lanes.ran} scale={scale} label={`As it ran, predicted: ${geometryText(ran)}`} />
+        <MiniGrid lanes={lanes.ran} scale={scale} label={`As it ran, estimated: ${geometryText(ran)}`} />
       </div>
       <div className={styles.side}>
         <SideHead
-          title="What if, predicted"
+          title="What if, estimated"
           text={answer ? geometryText(answer.asked) : ""}
           time={time(answer?.asked_figures.predicted_s)}
         />
@@ -116,9 +111,9 @@ function Sides({ schedule, scale, ran, answer }: SidesProps) {
           <MiniGrid
             lanes={lanes.asked}
             scale={scale}
-            label={`What if, predicted: ${geometryText(answer.asked)}`}
+            label={`What if, estimated: ${geometryText(answer.asked)}`}
             {...(lanes.asked.end < lanes.ran.end && {
-              ghost: { at: lanes.ran.end, text: "as it ran, predicted" },
+              ghost: { at: lanes.ran.end, text: "as it ran, estimated" },
             })}
           />
         ) : (

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import type { WhatIf } from "@/api/types";
 import { schedule } from "../factories";
 import {
+  assumptionText,
   axisChoices,
   capStops,
   changesOf,
@@ -33,6 +34,7 @@ function answer(given: Partial<WhatIf> = {}): WhatIf {
     micro_batches: [[[0], [1, 2]]],
     predicted_cost: [[60, 60]],
     ran_figures: figures,
+    ran_measured: { makespan_s: 0.11, idle_frac: 0.45 },
     asked_figures: { ...figures, num_microbatches: 2, makespan: 120, predicted_s: 0.12 },
     change: {
       num_microbatches: 1,
@@ -99,18 +101,35 @@ test("without an answer what ran stands alone", () => {
 test("only time is told as better or worse", () => {
   const deltas = deltasOf(answer());
   expect(deltas[0]).toEqual({
-    label: "Step, predicted",
+    label: "Step, estimated",
     is: "120\u00a0ms",
     was: "80\u00a0ms",
     change: { text: "+50.0%", isBetter: false },
+    measured: "110\u00a0ms",
   });
   expect(deltas.slice(1).every((delta) => delta.change === undefined)).toBe(true);
   expect(deltaSentence(deltas)).toContain("Micro-batches per rank 2 from 1");
 });
 
+test("what was measured stands beside estimates of time, and nothing where nothing was", () => {
+  expect(deltaSentence(deltasOf(answer()))).toMatch(
+    /^Step, estimated 120\u00a0ms from 80\u00a0ms, \+50.0%, measured 110\u00a0ms; Idle, estimated .*, measured 45.0%; Lower/,
+  );
+  expect(deltaSentence(deltasOf(answer({ ran_measured: null })))).not.toContain("measured");
+});
+
 test("ranks of both layouts", () => {
   expect(ranksText(RAN, { ...RAN, dp: 1, cp: 2 }, 1)).toBe("2, as it ran");
   expect(ranksText(RAN, { ...RAN, dp: 4 }, 2)).toBe("8 instead of 4");
+});
+
+test("another layout tells the devices that it assumes", () => {
+  expect(assumptionText(RAN, { ...RAN, dp: 4 }, 1)).toBe(
+    "dp 4, cp 1 assumes 2\u00a0more devices, equal to those that ran; communication is not counted.",
+  );
+  expect(assumptionText(RAN, { ...RAN, dp: 1 }, 1)).toContain("1\u00a0fewer device,");
+  expect(assumptionText(RAN, { ...RAN, dp: 4 }, 2)).toContain("4\u00a0more devices");
+  expect(assumptionText(RAN, { ...RAN, balance: "tokens" }, 1)).toContain("takes all devices as equal");
 });
 
 test("a step that was cut by a count is asked for no packer", () => {

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from tests.server.live_server import LiveServer
 from tests.web.browser import severe_findings, watched_context
@@ -14,6 +14,8 @@ from tests.web.conftest import login_url
 from tests.web.recorded_run import record
 
 pytestmark = pytest.mark.stack
+
+_TYPED = "-as-fast-as-keys-can-be-pressed"
 
 
 def editor(page: Page) -> Locator:
@@ -65,9 +67,8 @@ def test_a_refused_spec_says_why_at_its_lines(empty_page: Page) -> None:
     expect(editor(page).locator(".cm-problem", has_text="colour")).to_be_visible()
     expect(page.get_by_role("heading", name="The plan is impossible")).to_be_visible()
     assert severe_findings(page) == []
-    page.get_by_role("button", name="Launch run").click()
-    expect(refused).to_contain_text(re.compile(r"line 4\s*colour"))
-    assert page.url.endswith("/new")
+    expect(page.get_by_role("button", name="Launch run")).to_be_disabled()
+    expect(page.get_by_text("Mend the errors to launch.")).to_be_visible()
 
 
 def test_keys_and_values_are_completed(empty_page: Page) -> None:
@@ -78,6 +79,45 @@ def test_keys_and_values_are_completed(empty_page: Page) -> None:
     expect(editor(page)).to_contain_text("type: ramp")
     page.keyboard.type("\nover")
     expect(options.filter(has_text="over_samples")).to_be_visible()
+
+
+def test_what_is_typed_stays_while_slow_answers_arrive(server: LiveServer, page: Page) -> None:
+    run = server.launch(name="slow")
+    page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": 8})
+    plans: list[Route] = []
+    page.route("**/api/v1/plan:draft", lambda route: plans.append(route))
+    page.goto(f"{server.url}/new?from={run.id}")
+    line = editor(page).locator(".cm-line").first
+    expect(line).to_have_text("name: slow-2")
+    line.click()
+    page.keyboard.press("End")
+    page.keyboard.press("Backspace")
+    page.keyboard.type(_TYPED)
+    expect(page.get_by_role("button", name="Launch run")).to_be_disabled()
+    for plan in plans:
+        plan.continue_()
+    page.unroute("**/api/v1/plan:draft")
+    page.keyboard.type(_TYPED)
+    expect(line).to_have_text(f"name: slow-{_TYPED}{_TYPED}")
+    expect(page.get_by_role("button", name="Launch run")).to_be_enabled()
+
+
+def test_a_source_that_comes_late_does_not_replace_what_was_written(server: LiveServer, page: Page) -> None:
+    run = server.launch(name="slow")
+    sources: list[Route] = []
+    address = f"**/api/v1/runs/{run.id}"
+    page.route(address, lambda route: sources.append(route))
+    page.goto(f"{server.url}/new?from={run.id}")
+    page.get_by_role("button", name="demo", exact=True).click()
+    line = editor(page).locator(".cm-line", has_text="name: demo")
+    line.click()
+    page.keyboard.press("End")
+    page.keyboard.type("-mine")
+    for source in sources:
+        source.continue_()
+    expect(page.get_by_role("region", name="Changed against slow")).to_be_visible()
+    page.keyboard.type("-still")
+    expect(line).to_have_text("name: demo-mine-still")
 
 
 def test_typing_in_the_editor_is_no_shortcut(empty_page: Page) -> None:

@@ -23,7 +23,8 @@ import { PlanPart } from "./plan/plan-part";
 import { type Planned, usePlan } from "./plan/use-plan";
 import type { LayoutChanges } from "./run-text";
 import { problemsInText, readSpec, type TextProblem } from "./spec-text";
-import { useBeginning } from "./use-beginning";
+import { beginningKey, useBeginning } from "./use-beginning";
+import { type Draft, useDraft } from "./use-draft";
 
 /** About as high as the shortest example. */
 const LOADING_LINES = 12;
@@ -39,33 +40,31 @@ export interface NewRunPageProps {
 
 export function NewRunPage({ example, from, changes }: NewRunPageProps) {
   usePageTitle("New run");
-  const [text, setText] = useState("");
   const [refused, setRefused] = useState<readonly TextProblem[]>([]);
-  const change = (next: string) => {
-    setText(next);
-    setRefused([]);
-  };
-  const { parent, error, isLoading } = useBeginning({ example, from, changes }, change);
+  const beginning = { example, from, changes };
+  const draft = useDraft(beginningKey(beginning), () => setRefused([]));
+  const { text } = draft;
+  const { parent, error, isLoading } = useBeginning(beginning, draft);
   const [usesOwnLengths, setUsesOwnLengths] = useState(false);
-  const lengths = parent && !usesOwnLengths ? parent.id : null;
+  // A run that made no step has no lengths to give.
+  const measured = parent && parent.num_steps > 0 ? parent : null;
+  const lengths = measured && !usesOwnLengths ? measured.id : null;
   const plan = usePlan(text, lengths);
-  const { launch, isPending, failure } = useLaunch(text, plan, setRefused);
-  const isEmpty = text.trim() === "";
+  const { launch, isPending, failure } = useLaunch(text, setRefused);
   const problems = refused.length > 0 ? refused : plan.problems;
+  const why = isLoading ? null : whyNoLaunch(plan, problems);
   return (
     <Page
       title="New run"
       className={styles.page}
-      note={<Beginnings parent={parent} onPick={change} />}
+      note={<Beginnings parent={parent} onPick={draft.pick} />}
       actions={
         <>
-          {isEmpty && !isLoading && (
-            <span className={styles.why}>Write a spec to launch, or begin with an example.</span>
-          )}
+          {why && <span className={styles.why}>{why}</span>}
           <Button
             variant="primary"
             className={styles.launch}
-            disabled={isPending || isEmpty}
+            disabled={isPending || isLoading || why !== null}
             onClick={launch}
           >
             Launch run
@@ -77,13 +76,13 @@ export function NewRunPage({ example, from, changes }: NewRunPageProps) {
       {failure && <Banner kind="error">{failure}</Banner>}
       <div className={styles.columns}>
         <div className={styles.left}>
-          <SpecPanel text={text} problems={problems} onChange={change} isLoading={isLoading} />
+          <SpecPanel draft={draft} problems={problems} isLoading={isLoading} />
           {parent && <Changes parent={parent} text={text} />}
         </div>
         <PlanPart
           plan={plan}
           isLoading={isLoading}
-          parent={parent}
+          parent={measured}
           usesOwnLengths={usesOwnLengths}
           setUsesOwnLengths={setUsesOwnLengths}
         />
@@ -92,14 +91,21 @@ export function NewRunPage({ example, from, changes }: NewRunPageProps) {
   );
 }
 
+/** Why the text as it stands cannot be launched; null: it can. */
+function whyNoLaunch(plan: Planned, problems: readonly TextProblem[]): string | null {
+  if (plan.isEmpty) return "Write a spec to launch, or begin with an example.";
+  if (!plan.isAnswered) return "Checking the spec";
+  return problems.length > 0 ? "Mend the errors to launch." : null;
+}
+
 interface SpecPanelProps {
-  text: string;
+  draft: Draft;
   problems: readonly TextProblem[];
-  onChange: (text: string) => void;
   isLoading: boolean;
 }
 
-function SpecPanel({ text, problems, onChange, isLoading }: SpecPanelProps) {
+function SpecPanel({ draft, problems, isLoading }: SpecPanelProps) {
+  const { text } = draft;
   const schema = useQuery(specSchemaOptions());
   const batch = batchTypeOf(text);
   return (
@@ -111,7 +117,7 @@ function SpecPanel({ text, problems, onChange, isLoading }: SpecPanelProps) {
           options={BATCH_TYPES.map((value) => ({ value, label: value }))}
           // Before there is a text no policy is chosen.
           value={batch ?? ("" as (typeof BATCH_TYPES)[number])}
-          onChange={(type) => type !== batch && onChange(withBatchType(text, type))}
+          onChange={(type) => type !== batch && draft.give(withBatchType(text, type))}
         />
       </div>
       {isLoading ? (
@@ -120,8 +126,8 @@ function SpecPanel({ text, problems, onChange, isLoading }: SpecPanelProps) {
         <SpecEditor
           label="Spec of the run, as YAML"
           className={styles.editor}
-          text={text}
-          onChange={onChange}
+          given={draft.given}
+          onChange={draft.type}
           problems={problems}
           schema={schema.data}
         />
@@ -154,7 +160,7 @@ function Problems({ text, problems }: { text: string; problems: readonly TextPro
   );
 }
 
-function Beginnings({ parent, onPick }: { parent: Run | null; onPick: (text: string) => void }) {
+function Beginnings({ parent, onPick }: { parent: Run | null; onPick: Draft["pick"] }) {
   return (
     <>
       {parent ? (
@@ -165,7 +171,7 @@ function Beginnings({ parent, onPick }: { parent: Run | null; onPick: (text: str
         "Begin with"
       )}
       {EXAMPLES.map((example) => (
-        <Button key={example.name} onClick={() => example.load().then(onPick)}>
+        <Button key={example.name} onClick={() => onPick(example.load)}>
           {example.name}
         </Button>
       ))}
@@ -173,17 +179,14 @@ function Beginnings({ parent, onPick }: { parent: Run | null; onPick: (text: str
   );
 }
 
-function useLaunch(text: string, plan: Planned, setProblems: (problems: readonly TextProblem[]) => void) {
+function useLaunch(text: string, setProblems: (problems: readonly TextProblem[]) => void) {
   const navigate = useNavigate();
   const create = useCreateRun();
   const [failure, setFailure] = useState<string | null>(null);
   const launch = () => {
     const read = readSpec(text);
-    // What the plan has refused already the server would only refuse again.
-    const known = plan.isAnswered ? plan.problems : read.problems;
-    setProblems(known);
+    setProblems([]);
     setFailure(null);
-    if (known.length > 0) return;
     create.mutate(read.spec, {
       onSuccess: (run) => navigate({ to: "/runs/$runId", params: { runId: run.id } }),
       onError: (error) => {

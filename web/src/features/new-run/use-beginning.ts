@@ -1,10 +1,11 @@
 /** The text that the page begins with: an example, or the spec of an earlier run with changes. */
 import { useQuery } from "@tanstack/react-query";
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useRef } from "react";
 import { runOptions } from "@/api/runs";
 import type { Run } from "@/api/types";
 import { EXAMPLES } from "@/lib/examples";
 import { type LayoutChanges, runText } from "./run-text";
+import type { Draft } from "./use-draft";
 
 export interface Beginning {
   example: string | undefined;
@@ -12,50 +13,42 @@ export interface Beginning {
   changes: LayoutChanges;
 }
 
-/** `isLoading`: there is a text to begin with, and it is not there yet. */
+/** Tells one beginning from another. */
+export function beginningKey({ example, from, changes }: Beginning): string {
+  return JSON.stringify([example, from, changes]);
+}
+
+/** Gives the draft its text, once; whoever typed or picked another before it came keeps that. `isLoading`: there is a
+ * text to begin with, and it is not there yet. */
 export function useBeginning(
-  { example, from, changes }: Beginning,
-  setText: (text: string) => void,
+  beginning: Beginning,
+  { settled, give }: Pick<Draft, "settled" | "give">,
 ): { parent: Run | null; error: Error | null; isLoading: boolean } {
-  const { data: parent, error } = useQuery({ ...runOptions(from ?? ""), enabled: from !== undefined });
-  const latest = useRef(setText);
-  latest.current = setText;
-  const failure = useExample(example, latest);
-  // A run that goes on is told of again and again; its spec never changes, and what was typed must stay.
-  const spec = parent && JSON.stringify(parent.spec);
-  const wanted = JSON.stringify(changes);
+  const { from, changes } = beginning;
+  const parent = useQuery({ ...runOptions(from ?? ""), enabled: from !== undefined });
+  const example = useExample(from === undefined ? beginning.example : undefined);
+  const source = from === undefined ? example : parent;
+  const isSettled = settled === beginningKey(beginning);
+  // Of an external run there is no spec.
+  const found = from === undefined ? example.data : parent.data?.spec && runText(parent.data.spec, changes);
+  const latest = useRef(give);
+  latest.current = give;
   useEffect(() => {
-    if (spec) latest.current(runText(JSON.parse(spec), JSON.parse(wanted)));
-  }, [spec, wanted]);
-  const isLoading = from === undefined ? failure === "loading" : !parent && !error;
+    if (found && !isSettled) latest.current(found);
+  }, [found, isSettled]);
   return {
-    parent: from === undefined ? null : (parent ?? null),
-    error: error ?? (failure instanceof Error ? failure : null),
-    isLoading,
+    parent: (from !== undefined && parent.data) || null,
+    error: source.error,
+    isLoading: !isSettled && (source.isLoading || Boolean(found)),
   };
 }
 
-/** Null: it is there, or none is asked for. */
-function useExample(
-  name: string | undefined,
-  setText: { current: (text: string) => void },
-): "loading" | Error | null {
+function useExample(name: string | undefined) {
   const known = EXAMPLES.find((example) => example.name === name);
-  const [state, setState] = useState<{ of: string; error: Error | null } | null>(null);
-  useEffect(() => {
-    let isWanted = true;
-    const tell = (error: Error | null) => known && isWanted && setState({ of: known.name, error });
-    known?.load().then(
-      (text) => {
-        if (isWanted) setText.current(text);
-        tell(null);
-      },
-      (error: Error) => tell(error),
-    );
-    return () => {
-      isWanted = false;
-    };
-  }, [known, setText]);
-  if (!known) return null;
-  return state?.of === known.name ? state.error : "loading";
+  return useQuery({
+    queryKey: ["example", known?.name],
+    queryFn: () => known?.load() ?? "",
+    enabled: known !== undefined,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
 }

@@ -2,13 +2,16 @@
 import { useEffect, useRef } from "react";
 import type { SpecSchema } from "@/api/spec-schema";
 import type { TextProblem } from "../spec-text";
+import type { GivenText } from "../use-draft";
 import { createEditor, type Editor } from "./create-editor";
 
 export interface SpecEditorProps {
   /** The accessible name. */
   label: string;
   className?: string | undefined;
-  text: string;
+  /** The document that it begins with; only another one takes the place of what is typed. The text as it stands never
+   * comes back in: drawn late, it would be older than the document and undo the newest keys. */
+  given: GivenText;
   onChange: (text: string) => void;
   /** Shown under the lines that they are about. */
   problems: readonly TextProblem[];
@@ -16,12 +19,12 @@ export interface SpecEditorProps {
   schema: SpecSchema | undefined;
 }
 
-export function SpecEditor({ label, className, text, onChange, problems, schema }: SpecEditorProps) {
+export function SpecEditor({ label, className, given, onChange, problems, schema }: SpecEditorProps) {
   const place = useRef<HTMLDivElement>(null);
   const editor = useRef<Editor | null>(null);
-  const latest = useRef({ text, onChange, schema });
+  const latest = useRef({ given, onChange, schema });
   useEffect(() => {
-    latest.current = { text, onChange, schema };
+    latest.current = { given, onChange, schema };
   });
   useEffect(() => {
     if (!place.current) return;
@@ -29,14 +32,14 @@ export function SpecEditor({ label, className, text, onChange, problems, schema 
     const made = createEditor({
       root,
       label,
-      text: latest.current.text,
+      text: latest.current.given.text,
       onChange: (changed) => latest.current.onChange(changed),
       schema: () => latest.current.schema,
     });
     editor.current = made;
     return () => made.destroy();
   }, [label]);
-  useEffect(() => editor.current?.setText(text), [text]);
+  useEffect(() => editor.current?.setText(given.text), [given]);
   useEffect(() => editor.current?.setProblems(problems), [problems]);
   return <div ref={place} className={className} />;
 }

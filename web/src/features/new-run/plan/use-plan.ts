@@ -10,6 +10,8 @@ import { problemsInText, readSpec, type TextProblem } from "../spec-text";
 const TYPING_MS = 350;
 /** Fields of the request lie one level deeper than those of the spec. */
 const SPEC = "/spec";
+/** Beside the spec in the request: where its samples' lengths come from. */
+const LENGTHS = "/lengths";
 
 export interface Planned {
   /** The newest plan there is; it may be that of an older text. */
@@ -19,7 +21,7 @@ export interface Planned {
   /** A failure that is no fault of the text. */
   failure: string | null;
   isOld: boolean;
-  /** Problems are those of the text as it stands, not of one that was typed before. */
+  /** Problems are those of the text as it stands, not of one that was typed before; or it could not be asked. */
   isAnswered: boolean;
   isEmpty: boolean;
   retry: () => void;
@@ -38,14 +40,17 @@ export function usePlan(text: string, parentId: string | null): Planned {
   const isReadable = !isEmpty && read.problems.length === 0;
   const lengths = parentId === null ? null : ({ type: "run", run: parentId } as const);
   const query = useQuery({ ...planOptions(read.spec, lengths), enabled: isReadable });
-  const fields = isReadable && query.data && !query.isPlaceholderData ? query.data.fields : [];
-  const isRefused = fields.length > 0;
+  const refused = isReadable && query.data && !query.isPlaceholderData ? query.data.fields : [];
+  const isRefused = refused.length > 0;
+  // Lengths that cannot be had are no fault of the text, which may still be launched.
+  const fields = refused.filter(({ pointer }) => !pointer.startsWith(LENGTHS));
+  const noLengths = refused.find(({ pointer }) => pointer.startsWith(LENGTHS));
   return {
     plan: useNewestPlan(query.data),
     problems: isEmpty ? [] : isReadable ? problemsInText(read, inSpec(fields)) : read.problems,
-    failure: isReadable && query.error ? problemSentence(query.error) : null,
+    failure: isReadable && query.error ? problemSentence(query.error) : (noLengths?.detail ?? null),
     isOld: settled !== text || query.isPlaceholderData || !isReadable || isRefused || query.error !== null,
-    isAnswered: settled === text && !(isReadable && query.isPlaceholderData),
+    isAnswered: settled === text && !(isReadable && (query.isPending || query.isPlaceholderData)),
     // By what stands there now: a text that has just come is about to be planned.
     isEmpty: text.trim() === "",
     retry: () => void query.refetch(),

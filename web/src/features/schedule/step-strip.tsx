@@ -114,10 +114,12 @@ export function StepStrip({ runId, charts, selected, row, onSelect }: StepStripP
             <span className={styles.value}>{row ? lane.value(row) : MISSING}</span>
           </div>
         ))}
-        <StripAxis numSteps={count} selected={selected} />
+        <StripAxis numSteps={count} />
         {selected !== null && count > 0 && (
           <div className={styles.cursorArea} aria-hidden="true">
-            <i className={styles.cursor} style={{ left: `${((selected + 0.5) / count) * 100}%` }} />
+            <i className={styles.cursor} style={{ left: `${((selected + 0.5) / count) * 100}%` }}>
+              <span className={styles.plate}>{formatInteger(selected)}</span>
+            </i>
           </div>
         )}
       </div>
@@ -212,30 +214,21 @@ async function exactStep(
 }
 
 const PX_PER_TICK = 84;
-/** A tick nearer than this to the plate of the step would lie under it. */
-const PLATE_PX = 44;
 
-function StripAxis({ numSteps, selected }: { numSteps: number; selected: number | null }) {
+function StripAxis({ numSteps }: { numSteps: number }) {
   const plot = useRef<HTMLDivElement>(null);
   const width = useWidth(plot);
   const place = (step: number) => (step + 0.5) / Math.max(1, numSteps);
   const most = Math.max(2, Math.floor(width / PX_PER_TICK));
   const ticks = numSteps > 1 ? countTicks(0, numSteps - 1, most) : [0];
-  const isFree = (tick: number) =>
-    selected === null || Math.abs(place(tick) - place(selected)) * width > PLATE_PX;
   return (
     <div className={styles.axis} aria-hidden="true">
       <div ref={plot} className={styles.axisPlot}>
-        {ticks.filter(isFree).map((tick) => (
+        {ticks.map((tick) => (
           <span key={tick} style={{ left: `${place(tick) * 100}%` }}>
             {formatInteger(tick)}
           </span>
         ))}
-        {selected !== null && numSteps > 0 && (
-          <span className={styles.plate} style={{ left: `${place(selected) * 100}%` }}>
-            {formatInteger(selected)}
-          </span>
-        )}
       </div>
     </div>
   );

@@ -140,12 +140,12 @@ def test_a_step_is_asked_what_another_layout_had_cost_and_the_run_cloned_with_it
     expect(panel.get_by_role("group", name="dp").get_by_role("button", name="2", exact=True)).to_be_focused()
     panel.get_by_role("group", name="dp").get_by_role("button", name="1", exact=True).click()
     expect(page).to_have_url(re.compile(r"dp=1"))
-    expect(panel.get_by_role("img", name="What if, predicted: dp 1, cp 1, cap 64")).to_be_visible()
-    expect(panel).to_contain_text(re.compile(r"Step, predicted.*from .*\+\d+\.\d%"))
+    expect(panel.get_by_role("img", name="What if, estimated: dp 1, cp 1, cap 64")).to_be_visible()
+    expect(panel).to_contain_text(re.compile(r"Step, estimated.*from .*\+\d+\.\d%"))
     panel.get_by_role("slider", name="token_cap").press("ArrowRight")
     expect(page).to_have_url(re.compile(r"token_cap=91"))
     page.reload()
-    expect(panel.get_by_role("img", name="What if, predicted: dp 1, cp 1, cap 91")).to_be_visible()
+    expect(panel.get_by_role("img", name="What if, estimated: dp 1, cp 1, cap 91")).to_be_visible()
     assert severe_findings(page) == []
 
     panel.get_by_role("link", name="Clone run with this layout").click()

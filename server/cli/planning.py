@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from http import HTTPStatus
 from typing import Any, Protocol
 
 from pydantic import ValidationError
@@ -13,6 +12,7 @@ from orchestrator.contracts.run_spec import RunSpec
 from server.cli.spec_file import SpecFile
 from server.client.problem import FieldProblem, InvalidError, Problem
 from server.http.pointers import field_problems, pointer
+from server.http.status_phrase import status_phrase
 from trainer.contracts.text_model import FieldError
 
 
@@ -79,7 +79,7 @@ def _refused(found: list[tuple[str, str]]) -> InvalidError:
     more = f" ({len(errors) - 1} more)" if len(errors) > 1 else ""
     problem = Problem(
         type="/problems/invalid",
-        title=HTTPStatus(422).phrase,
+        title=status_phrase(422),
         status=422,
         detail=f"{errors[0].pointer or 'body'}: {errors[0].detail}{more}",
         errors=errors,

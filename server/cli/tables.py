@@ -13,7 +13,7 @@ from rich.text import Text
 
 from orchestrator.contracts.run_state import RunState
 from server.auth.schemas import TokenInfo, TokenList
-from server.client.problem import Problem
+from server.client.problem import FieldProblem, Problem
 from server.history.schemas import MetricCatalogue, MetricHistory, Series
 from server.runs.schemas import LastStep, Run, RunPage, RunSummary
 
@@ -227,19 +227,22 @@ def _token_state(token: TokenInfo) -> str:
 
 
 def problem_text(problem: Problem, place: Callable[[str], str] | None = None) -> Text:
-    """The problem with a line for each field. place: where a field was written, by its JSON pointer."""
+    """What is wrong, with a line for each field. place: where a field was written, by its JSON pointer."""
+    if problem.errors:
+        return Text("\n").join(_field_text(error, place) for error in problem.errors)
+    # The server's title is the name of the status, which says less than its sentence; ours are words of their own.
+    if problem.status is not None:
+        return shown(problem.detail, "red", several_lines=True)
+    return Text().append(problem.title, style="bold red").append(shown(f": {problem.detail}", several_lines=True))
+
+
+def _field_text(error: FieldProblem, place: Callable[[str], str] | None) -> Text:
+    where = error.pointer if error.pointer is not None else error.parameter
     text = Text()
-    text.append(f"{problem.title}", style="bold red")
-    if not problem.errors:
-        return text.append(shown(f": {problem.detail}", several_lines=True))
-    for error in problem.errors:
-        where = error.pointer if error.pointer is not None else error.parameter
-        text.append("\n")
-        if place is not None and error.pointer is not None:
-            text.append(f"{place(error.pointer)}  ", style="cyan")
-        text.append(shown((where or "").strip("/").replace("/", ".") or "the whole", "bold"))
-        text.append(shown(f": {error.detail}", several_lines=True))
-    return text
+    if place is not None and error.pointer is not None:
+        text.append(f"{place(error.pointer)}  ", style="cyan")
+    text.append(shown((where or "").strip("/").replace("/", ".") or "the whole", "bold red"))
+    return text.append(shown(f": {error.detail}", several_lines=True))
 
 
 def _steps(run: RunSummary) -> str:

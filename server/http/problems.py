@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from http import HTTPStatus
 from typing import Any
 
 from fastapi import FastAPI
@@ -15,6 +14,7 @@ from starlette.responses import Response
 
 from server.errors import BusyError, ConflictError, InvalidError, KeyReusedError, NotFoundError, StaleVersionError
 from server.http.pointers import field_problems
+from server.http.status_phrase import status_phrase
 from trainer.contracts.text_model import TextModel
 
 log = logging.getLogger(__name__)
@@ -63,7 +63,7 @@ class ProblemError(HTTPException):
 def problem_response(error: ProblemError) -> Response:
     problem = Problem(
         type=f"/problems/{error.code}",
-        title=HTTPStatus(error.status_code).phrase,
+        title=status_phrase(error.status_code),
         status=error.status_code,
         detail=error.detail,
         errors=error.errors,
@@ -97,7 +97,7 @@ def _as_problem(error: Exception) -> ProblemError:
         case ProblemError():
             return error
         case HTTPException():
-            phrase = HTTPStatus(error.status_code).phrase
+            phrase = status_phrase(error.status_code)
             return ProblemError(
                 error.status_code, phrase.lower().replace(" ", "-"), error.detail or phrase, headers=error.headers
             )

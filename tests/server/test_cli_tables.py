@@ -3,7 +3,7 @@ import httpx
 from server.cli.problem import ExitCode, exit_code_of
 from server.cli.run_commands import RunOrder
 from server.cli.tables import duration, number, problem_text, sparkline
-from server.client.problem import FieldProblem, Problem, error_of
+from server.client.problem import FieldProblem, Problem, error_of, local_problem
 from server.http import problems
 from server.runs.sorting import SortKey
 
@@ -35,17 +35,24 @@ def test_durations_have_hours_only_when_there_are_any() -> None:
 def test_a_problem_is_told_field_by_field_with_the_place_where_each_was_written() -> None:
     problem = Problem(
         type="/problems/invalid",
-        title="Unprocessable Entity",
+        title="Unprocessable Content",
         status=422,
         detail="/batch/typ: unknown field (1 more)",
         errors=(FieldProblem(pointer="/batch/typ", detail="unknown field"), FieldProblem(pointer="", detail="wrong")),
     )
     text = problem_text(problem, {"/batch/typ": "run.yaml:7", "": "run.yaml:1"}.__getitem__).plain
     assert text.splitlines() == [
-        "Unprocessable Entity",
         "run.yaml:7  batch.typ: unknown field",
         "run.yaml:1  the whole: wrong",
     ]
+
+
+def test_a_refusal_without_fields_is_told_in_its_own_words_and_not_by_its_status() -> None:
+    refused = Problem(type="/problems/run-ended", title="Conflict", status=409, detail="The run is failed.")
+    assert problem_text(refused).plain == "The run is failed."
+    assert (
+        problem_text(local_problem("no-server", "No server", "Nobody answers.")).plain == "No server: Nobody answers."
+    )
 
 
 def test_the_client_knows_every_field_of_the_servers_problem() -> None:

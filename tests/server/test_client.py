@@ -313,7 +313,7 @@ def test_a_refusal_carries_title_detail_and_pointers(client: SwellClient) -> Non
     with pytest.raises(InvalidError) as caught:
         client.submit(spec_json(optimizer={}, iterations=0))
     assert caught.value.status == 422
-    assert caught.value.title.startswith("Unprocessable")
+    assert caught.value.title == "Unprocessable Content"
     assert {"/optimizer/lr", "/iterations"} <= set(caught.value.pointers)
     assert "/iterations: " in str(caught.value)
 

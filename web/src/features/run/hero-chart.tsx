@@ -1,6 +1,7 @@
 /** Batch size as a stepped area, loss over it as a line: the run in one picture. */
 import { useCallback, useMemo, useState } from "react";
 import { problemSentence } from "@/api/problem";
+import { isOver, type Run } from "@/api/types";
 import { IconButton } from "@/components/button";
 import { Chart } from "@/components/chart/chart";
 import type { XRange } from "@/components/chart/chart-group";
@@ -16,9 +17,10 @@ import {
 import { NonFiniteMarks } from "@/components/chart/non-finite-marks";
 import type { PlotConfig, PlotView } from "@/components/chart/plot-config";
 import { HERO_POINTS, type RunCharts, useTrackState } from "@/components/chart/use-run-charts";
-import { EmptyState } from "@/components/empty-state";
 import { LoadingBars } from "@/components/loading-bars";
+import { NoSteps } from "@/components/no-steps";
 import { ProblemPanel } from "@/components/problem-panel";
+import { classNames } from "@/lib/class-names";
 import { formatInteger } from "@/lib/numbers";
 import styles from "./hero.module.css";
 import type { HeroTracks } from "./hero-readings";
@@ -44,14 +46,14 @@ const LOSS_AXIS = {
 };
 
 export interface HeroChartProps {
-  runId: string;
+  run: Pick<Run, "id" | "state" | "num_steps">;
   charts: RunCharts;
   view: PlotView;
   onZoom: (range: XRange | null) => void;
   onOpenStep: (step: number) => void;
 }
 
-export function HeroChart({ runId, charts, view, onZoom, onOpenStep }: HeroChartProps) {
+export function HeroChart({ run, charts, view, onZoom, onOpenStep }: HeroChartProps) {
   const { history, group } = charts;
   const tracks = useHeroTracks(charts);
   const [showsTable, setShowsTable] = useState(false);
@@ -73,6 +75,8 @@ export function HeroChart({ runId, charts, view, onZoom, onOpenStep }: HeroChart
     [tracks, view],
   );
   const isReady = state.kind === "ready" && !facts.isEmpty;
+  // No chart is to be expected, unless an earlier attempt left one.
+  const isShort = isOver(run.state) && run.num_steps === 0 && !isReady;
   return (
     <section className={styles.hero} aria-labelledby="hero-title">
       <div className={styles.head}>
@@ -89,8 +93,8 @@ export function HeroChart({ runId, charts, view, onZoom, onOpenStep }: HeroChart
           />
         )}
       </div>
-      <div className={styles.body}>
-        {state.kind === "loading" && <LoadingBars rows={7} rowHeight={44} onRetry={reload} />}
+      <div className={classNames(styles.body, isShort && styles.short)}>
+        {state.kind === "loading" && <LoadingBars rows={isShort ? 2 : 7} rowHeight={44} onRetry={reload} />}
         {state.kind === "failed" && (
           <ProblemPanel
             title="This chart did not load"
@@ -99,11 +103,7 @@ export function HeroChart({ runId, charts, view, onZoom, onOpenStep }: HeroChart
             retryAfterS={RETRY_S}
           />
         )}
-        {state.kind === "ready" && facts.isEmpty && (
-          <EmptyState title="No steps yet">
-            The first step is recorded when its optimizer update ends.
-          </EmptyState>
-        )}
+        {state.kind === "ready" && facts.isEmpty && <NoSteps state={run.state} />}
         {isReady && (
           <>
             <Chart
@@ -117,11 +117,11 @@ export function HeroChart({ runId, charts, view, onZoom, onOpenStep }: HeroChart
               onOpenStep={onOpenStep}
               onStatus={(status) => setHidden(status.hidden)}
             />
-            {!showsTable && <HeroTooltip runId={runId} group={group} tracks={tracks} />}
+            {!showsTable && <HeroTooltip runId={run.id} group={group} tracks={tracks} />}
           </>
         )}
       </div>
-      {isReady && <HeroDock runId={runId} group={group} tracks={tracks} />}
+      {isReady && <HeroDock runId={run.id} group={group} tracks={tracks} />}
     </section>
   );
 }

@@ -47,7 +47,7 @@ export function RunPage({ runId, search, setSearch }: RunPageProps) {
   return (
     <>
       <OverviewToolbar search={search} setSearch={setSearch} batch={charts.batch} findRef={find} />
-      <HeroChart runId={runId} {...panel} />
+      {run && <HeroChart run={run} {...panel} />}
       <Metrics runId={runId} search={search} setSearch={setSearch} {...panel} />
     </>
   );

@@ -9,6 +9,7 @@ import { isOver, type Run, type StepTimeline } from "@/api/types";
 import { zoomed } from "@/components/chart/zoom";
 import { EmptyState } from "@/components/empty-state";
 import { LoadingBars } from "@/components/loading-bars";
+import { NoSteps } from "@/components/no-steps";
 import { NotKept } from "@/components/not-kept";
 import { ProblemPanel } from "@/components/problem-panel";
 import { formatCount, formatInteger, formatPercent, formatRange } from "@/lib/numbers";
@@ -50,11 +51,14 @@ export function TimelinePage(props: TimelinePageProps) {
   return (
     <div className={styles.columns}>
       {newest === null ? (
-        <div className={styles.nothing}>
-          <EmptyState title="No steps yet">
-            The first step is recorded when its optimizer update ends.
-          </EmptyState>
-        </div>
+        <>
+          <div className={styles.nothing}>
+            <NoSteps state={run.state} />
+          </div>
+          <aside className={styles.facts} aria-label="Facts of the timeline">
+            <AdvisoryPanel runId={run.id} isLive={!isOver(run.state)} />
+          </aside>
+        </>
       ) : (
         <RunTimeline {...props} run={run} newest={newest} />
       )}

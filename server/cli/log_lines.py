@@ -1,19 +1,37 @@
-"""`swell logs`: lines of processes as people read them in a terminal, harmless to it."""
+"""`swell logs`: lines of processes as people read them in a terminal, harmless to it, and whose lines there are."""
 
 from __future__ import annotations
 
 import re
+from typing import Protocol
 
 from rich.text import Text
 
 from orchestrator.contracts.log_messages import LogLevel
 from server.cli.tables import shown
-from server.logs.schemas import LogLineOut
+from server.client.log_reader import LogQuery
+from server.logs.schemas import LogLineOut, LogPage
 
 _STYLES = {LogLevel.DEBUG: "dim", LogLevel.INFO: "", LogLevel.WARNING: "yellow", LogLevel.ERROR: "red"}
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 """Colours, cursor moves, titles and links: what programs send to terminals."""
 _INDENT = "\n    "
+
+
+class LogPages(Protocol):
+    """What looking for a source needs of a client."""
+
+    def log_page(self, query: LogQuery, *, limit: int) -> LogPage: ...
+
+
+def unknown_source(server: LogPages, run: str, source: str) -> str | None:
+    """A sentence with the processes that wrote anything, when this one did not; else None."""
+    page = server.log_page(LogQuery(run, source=source), limit=1)
+    # A run of very many processes does not name them all.
+    if page.items or source in page.sources:
+        return None
+    there = ", ".join(page.sources)
+    return f"No process named {source!r} wrote a line; " + (f"there are: {there}." if there else "nobody did.")
 
 
 def log_line(line: LogLineOut, *, with_attempt: bool) -> Text:

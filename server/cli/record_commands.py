@@ -13,7 +13,7 @@ from orchestrator.contracts.log_messages import LogLevel
 from orchestrator.contracts.run_state import RunState
 from server.cli.connection import connect
 from server.cli.export_model import export_model
-from server.cli.log_lines import log_line
+from server.cli.log_lines import log_line, unknown_source
 from server.cli.metric_lines import MetricFormat, metric_lines
 from server.cli.options import Json, RunName
 from server.cli.problem import CommandError, ExitCode, command_error
@@ -82,6 +82,12 @@ def logs(
     with connect() as client:
         # One name for all requests: a newer run of the same name must not take its place.
         found = client.show(run)
+        if source is not None and (unknown := unknown_source(client, found.id, source)) is not None:
+            if not follow or found.state.is_terminal:
+                raise command_error(ExitCode.NOT_FOUND, "not-found", "Not found", unknown)
+            if not as_json:
+                # A process may begin to write only now.
+                hint(unknown)
         read = client.follow_logs if follow else client.logs
         terminal = console()
         lines = read(found.id, source=source, level=level, text=text, attempt=attempt, tail=tail)

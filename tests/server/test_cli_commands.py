@@ -292,10 +292,31 @@ def test_logs_are_printed_harmless_and_as_json(swell: Swell, recorded: LaunchedR
     assert "\x1b" not in text
     only = swell("logs", "recorded", "--level", "error", "--json").out.splitlines()
     assert [json.loads(line)["source"] for line in only] == ["rank 1"]
-    assert swell("logs", "recorded", "--source", "nobody").out == ""
+    assert [line.split()[2] for line in swell("logs", "recorded", "--source", "rank 1").out.splitlines()] == ["rank"]
     for trigger in (RunTrigger.REPORT, RunTrigger.SUCCEED):
         swell.server.services.runs.apply(recorded.id, trigger)
     assert len(swell("logs", "recorded", "--follow").out.splitlines()) == 6
+
+
+def test_a_source_that_wrote_nothing_is_refused_with_those_that_did(swell: Swell, recorded: LaunchedRun) -> None:
+    unknown = swell("logs", "recorded", "--source", "nobody", "--json")
+    assert (unknown.code, unknown.out) == (3, "")
+    assert unknown.problem["detail"] == "No process named 'nobody' wrote a line; nobody did."
+    lines = [log_line(0), log_line(0, source="rank 1", level="error")]
+    assert post(swell.server, recorded, "logs", *lines).status_code == 200
+    unknown = swell("logs", "recorded", "--source", "nobody")
+    assert (unknown.code, unknown.out) == (3, "")
+    assert "there are: driver, rank 1." in unknown.err
+    # That it wrote nothing so severe is no error.
+    assert swell("logs", "recorded", "--source", "driver", "--level", "error").code == 0
+    swell.server.services.runs.apply(recorded.id, RunTrigger.REPORT)
+    timer = threading.Timer(0.3, lambda: swell.server.services.runs.apply(recorded.id, RunTrigger.SUCCEED))
+    timer.start()
+    followed = swell("logs", "recorded", "--follow", "--source", "nobody")
+    timer.join()
+    assert (followed.code, followed.out) == (0, "")
+    assert "there are: driver, rank 1." in followed.err
+    assert swell("logs", "recorded", "--follow", "--source", "nobody").code == 3
 
 
 def test_the_logs_of_a_run_that_failed_say_where_the_files_are(swell: Swell, recorded: LaunchedRun) -> None:

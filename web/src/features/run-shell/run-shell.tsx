@@ -2,6 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useLocation, useNavigate } from "@tanstack/react-router";
 import { type ReactNode, useEffect, useRef } from "react";
+import { advisoriesOptions } from "@/api/advisories";
 import { ApiProblem, problemSentence } from "@/api/problem";
 import { runOptions } from "@/api/runs";
 import type { Run } from "@/api/types";
@@ -28,6 +29,8 @@ export interface RunShellProps {
 
 export function RunShell({ runId, hasStats, children }: RunShellProps) {
   const { data: run, error, refetch } = useQuery(runOptions(runId));
+  // The overview begins with them: asked beside the run, they stand there when it is drawn and push nothing down.
+  useQuery({ ...advisoriesOptions(runId), enabled: hasStats, notifyOnChangeProps: [] });
   usePageTitle(run?.name ?? "Run");
   if (run) {
     return (

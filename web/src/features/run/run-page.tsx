@@ -16,6 +16,7 @@ import { zoomed } from "@/components/chart/zoom";
 import { EmptyState } from "@/components/empty-state";
 import { ProblemPanel } from "@/components/problem-panel";
 import { useShortcuts } from "@/lib/shortcuts";
+import { CriticalAdvisories } from "./critical-advisories";
 import { HeroChart } from "./hero-chart";
 import { MetricGrid } from "./metric-grid";
 import { arrange, DEFAULT_PINS, findMetrics, type MetricGroup, movePin, togglePin } from "./metric-groups";
@@ -46,6 +47,7 @@ export function RunPage({ runId, search, setSearch }: RunPageProps) {
   const panel = { charts, view, onZoom, onOpenStep };
   return (
     <>
+      {run && <CriticalAdvisories run={run} />}
       <OverviewToolbar search={search} setSearch={setSearch} batch={charts.batch} findRef={find} />
       {run && <HeroChart run={run} {...panel} />}
       <Metrics runId={runId} search={search} setSearch={setSearch} {...panel} />

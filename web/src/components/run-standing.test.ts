@@ -44,3 +44,8 @@ test("a run lasts until it ends, and not before it begins", () => {
   expect(runSeconds({ ...RUN, ended_at: "2026-11-12T14:10:00Z" }, NOW)).toBe(600);
   expect(runSeconds({ ...RUN, started_at: null }, NOW)).toBeNull();
 });
+
+test("a lost run lasts until its last sign", () => {
+  expect(runSeconds({ ...RUN, state: "lost" }, NOW)).toBe(3350);
+  expect(runSeconds({ ...RUN, state: "lost", last_heartbeat_at: null }, NOW)).toBeNull();
+});

@@ -51,16 +51,17 @@ export function RunStanding({ run }: { run: RunSummary }) {
   return <bdi>{runStanding(run, nowMs)}</bdi>;
 }
 
-/** Seconds from start to end, or until now; null before it began. */
+/** Seconds from start to end, or until now; null before it began. Of a lost run only the time until its last sign is
+ * known: null without one. */
 export function runSeconds(run: RunSummary, nowMs: number): number | null {
-  if (run.started_at === null) return null;
-  const end = run.ended_at === null ? nowMs : Date.parse(run.ended_at);
-  return Math.max(0, (end - Date.parse(run.started_at)) / 1000);
+  const end = run.ended_at ?? (run.state === "lost" ? run.last_heartbeat_at : new Date(nowMs).toISOString());
+  if (run.started_at === null || end === null) return null;
+  return Math.max(0, (Date.parse(end) - Date.parse(run.started_at)) / 1000);
 }
 
 /** Time for which a run has been, or was, under way. */
 export function RunDuration({ run }: { run: RunSummary }) {
-  const nowMs = useNow(run.ended_at === null ? 1000 : 3_600_000);
+  const nowMs = useNow(run.ended_at === null && run.state !== "lost" ? 1000 : 3_600_000);
   const seconds = runSeconds(run, nowMs);
   return seconds === null ? <span>–</span> : formatElapsed(seconds);
 }

@@ -91,7 +91,7 @@ function Facts({ run }: { run: Run }) {
       )}
       {run.started_at && (
         <span>
-          {isOver(run.state) ? "ran for " : "running for "}
+          {run.state === "lost" ? "last sign after " : isOver(run.state) ? "ran for " : "running for "}
           <b>
             <RunDuration run={run} />
           </b>

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from typing import Any
@@ -17,17 +16,9 @@ def clone_changes(spec: Mapping[str, Any], changes: Iterable[str]) -> tuple[dict
     """
     changed: dict[str, Any] = deepcopy(dict(spec))
     places = dict(change_spec(changed, change) for change in changes)
-    return _difference(spec, changed), places
-
-
-def next_name(name: str) -> str:
-    """What a clone is called unless it is told otherwise, so that lists tell both apart.
-
-    >>> next_name("demo"), next_name("demo-2")
-    ('demo-2', 'demo-3')
-    """
-    stem, count = found.groups() if (found := re.fullmatch(r"(?s)(.*?)-([1-9]\d{0,3})", name)) else (name, "1")
-    return f"{stem}-{int(count) + 1}"
+    patch = _difference(spec, changed)
+    # Without a name the server gives another one; whoever asks for the parent's shall have it.
+    return (patch | {"name": changed.get("name")} if "/name" in places else patch), places
 
 
 def _difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import typer
 
 from orchestrator.contracts.plan import RunLengths
 from orchestrator.contracts.run_state import RunState
-from server.cli.clone_changes import clone_changes, next_name
+from server.cli.clone_changes import clone_changes
 from server.cli.connection import connect
 from server.cli.lengths_file import read_lengths
 from server.cli.options import Changes, Json, RunName, SpecPath
@@ -226,8 +226,6 @@ def clone(
         # An external run has no spec; the server says so.
         spec = {} if parent.spec is None else parent.spec.model_dump(mode="json", exclude_unset=True)
         changes, places = clone_changes(spec, set_ or ())
-        if "/name" not in places:
-            changes["name"] = next_name(parent.name)
         try:
             cloned = client.clone(parent.id, changes=changes)
         except InvalidError as error:

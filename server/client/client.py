@@ -168,7 +168,10 @@ class SwellClient(RunRecords, ServerAccess):
         return self._tell(run, "retry", None if from_step is None else {"from_step": from_step})
 
     def clone(self, run: str, *, changes: Mapping[str, Any] | None = None) -> Run:
-        """Submit the spec of a run again. changes: a JSON merge patch, `{"optimizer": {"lr": 1e-4}}`."""
+        """Submit the spec of a run again, as `demo-2` unless the changes name it.
+
+        changes: a JSON merge patch, `{"optimizer": {"lr": 1e-4}}`.
+        """
         return self._tell(run, "clone", {"changes": dict(changes or {})})
 
     def change(

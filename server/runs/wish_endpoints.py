@@ -9,6 +9,7 @@ from server.dependencies import Asking, Live, Reading, Remover, Runs, Supervisor
 from server.errors import ConflictError
 from server.http.guarded_route import GuardedRoute
 from server.runs.changed_spec import changed_spec
+from server.runs.clone_name import free_clone_name
 from server.runs.machine_check import check_on_this_machine, refuse_secrets
 from server.runs.schemas import CancelRequest, CloneRequest, DeletedRun, RetryRequest, Run
 from server.runs.shown_run import shown_run
@@ -69,11 +70,16 @@ def clone_run(
     response: Response,
     how: CloneRequest = CloneRequest(),  # noqa: B008
 ) -> Run:
-    """Submit the spec of a run again, with changes. The new run tells where it comes from."""
+    """Submit the spec of a run again, with changes. The new run tells where it comes from.
+
+    Unless the changes name it, it is called after the run with the next free number: `demo-2`.
+    """
     parent = shown_run(database, run_id, response)
     if parent.spec is None:
         raise ConflictError("external-run", "Another framework ran this run; there is no spec to submit again.")
-    spec = changed_spec(parent.spec, how.changes)
+    with database.read() as connection:
+        changes = {"name": free_clone_name(connection, parent.name)} | how.changes
+    spec = changed_spec(parent.spec, changes)
     refuse_secrets(spec, within=("changes",))
     check_on_this_machine(spec, within=("changes",))
     cloned = runs.create(spec, parent_id=parent.id)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from orchestrator.contracts.log_messages import LogLevel
-from server.cli.clone_changes import clone_changes, next_name
+from server.cli.clone_changes import clone_changes
 from server.cli.log_lines import log_line
 from server.cli.metric_lines import MetricFormat, metric_lines
 from server.cli.problem import CommandError
@@ -95,13 +95,6 @@ def test_metrics_come_as_json_lines_with_non_finite_values_by_name() -> None:
     assert [(row["name"], row["value"]) for row in rows] == [("=evil()", 0.5), ("=evil()", "NaN"), ("=evil()", 0.25)]
 
 
-@pytest.mark.parametrize(
-    ("name", "following"), [("demo", "demo-2"), ("demo-2", "demo-3"), ("qwen3-4b", "qwen3-4b-2"), ("a-0", "a-0-2")]
-)
-def test_a_clone_is_called_after_its_parent_and_not_the_same(name: str, following: str) -> None:
-    assert next_name(name) == following
-
-
 def test_a_clone_says_only_what_is_different() -> None:
     spec = spec_json(tags={"a": "1", "b": "2"})
     changes = ["optimizer.lr=0.01", "batch={type: fixed, global_batch_size: 4}", "reward.0.weight=2", "seed=3"]
@@ -115,5 +108,6 @@ def test_a_clone_says_only_what_is_different() -> None:
     assert places["/optimizer/lr"] == "--set optimizer.lr=0.01"
     assert clone_changes(spec, ["tags={a: '1'}"])[0] == {"tags": {"b": None}}
     assert clone_changes(spec, [])[0] == {}
+    assert clone_changes(spec, [f"name={spec['name']}"])[0] == {"name": spec["name"]}
     with pytest.raises(CommandError):
         clone_changes(spec, ["name.first=x"])

@@ -352,6 +352,8 @@ export interface paths {
         /**
          * Clone Run
          * @description Submit the spec of a run again, with changes. The new run tells where it comes from.
+         *
+         *     Unless the changes name it, it is called after the run with the next free number: `demo-2`.
          */
         post: operations["cloneRun"];
         delete?: never;

@@ -25,7 +25,7 @@ test.each<[Partial<RunSummary>, string]>([
   [{ total_steps: null, activity: "generating 512 rollouts" }, "generating 512 rollouts"],
   [{ state: "starting", activity: "Engines ready: 2 of 4" }, "Engines ready: 2 of 4"],
   [{ state: "queued", reason: "Waits for 8 CPUs: 4 are free" }, "Waits for 8 CPUs: 4 are free"],
-  [{ state: "queued" }, "Waits for its turn"],
+  [{ state: "queued" }, "Next to start: Ray is starting"],
   [{ state: "pausing" }, "Pauses after step 205"],
   [{ state: "paused" }, "Paused after step 204"],
   [{ state: "paused", num_steps: 0 }, "Paused"],

@@ -9,7 +9,8 @@ import { useNow } from "@/lib/use-now";
 export function runStanding(run: RunSummary, nowMs: number): string {
   switch (run.state) {
     case "queued":
-      return run.reason ?? "Waits for its turn";
+      // A run that waits for others is told so; without a reason it is the next, and only Ray is not up yet.
+      return run.reason ?? "Next to start: Ray is starting";
     case "starting":
       return run.activity ?? "Its job starts";
     case "running":

@@ -100,7 +100,7 @@ function QueuedBanner({ run }: { run: Run }) {
   return (
     <Banner kind="info" icon="clock">
       {run.attempt === 0 ? "Queued" : `Attempt ${formatInteger(run.attempt + 1)} is queued`}:{" "}
-      <bdi>{run.reason ?? "it waits for its turn"}</bdi>
+      <bdi>{run.reason ?? "it is the next to start, Ray is starting"}</bdi>
     </Banner>
   );
 }

@@ -7,7 +7,7 @@ import { Moment } from "@/components/moment";
 import { actionsOf, type RunAction } from "@/components/run-actions/run-actions";
 import { RunMenu } from "@/components/run-actions/run-menu";
 import { useRunActions } from "@/components/run-actions/use-run-actions";
-import { RunDuration } from "@/components/run-standing";
+import { RunDuration, RunStanding } from "@/components/run-standing";
 import { StateBadge } from "@/components/state-badge";
 import { Tag, tagText } from "@/components/tag";
 import { formatInteger } from "@/lib/numbers";
@@ -72,9 +72,21 @@ function iconOf({ wish }: RunAction): { icon?: IconName } {
   return ICONS[kind] ? { icon: ICONS[kind] } : {};
 }
 
+/** Before there are numbers, what it is at; of a queued run the banner tells it. */
+function saysWhatItDoes(run: Run): boolean {
+  return run.state === "starting" || (run.state === "running" && run.last === null && run.activity !== null);
+}
+
 function Facts({ run }: { run: Run }) {
   return (
     <div className={styles.facts}>
+      {saysWhatItDoes(run) && (
+        <span>
+          <b>
+            <RunStanding run={run} />
+          </b>
+        </span>
+      )}
       <span>
         <b>{run.parallelism ?? "another framework"}</b>
       </span>

@@ -76,7 +76,7 @@ function PanelContent(props: MetricPanelProps & { children: React.ReactNode }) {
       <div className={styles.head}>
         {children}
         {lines.length > 1 && (
-          <span className={styles.bound}>
+          <span className={styles.bound} title="lower bound">
             <i className={styles.keyBound} />
             lower bound
           </span>

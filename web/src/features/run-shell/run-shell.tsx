@@ -5,7 +5,7 @@ import { type ReactNode, useEffect, useRef } from "react";
 import { advisoriesOptions } from "@/api/advisories";
 import { ApiProblem, problemSentence } from "@/api/problem";
 import { runOptions } from "@/api/runs";
-import type { Run } from "@/api/types";
+import { isOver, type Run } from "@/api/types";
 import { ButtonLink } from "@/components/button-link";
 import { EmptyState } from "@/components/empty-state";
 import { LoadingBars } from "@/components/loading-bars";
@@ -30,7 +30,11 @@ export interface RunShellProps {
 export function RunShell({ runId, hasStats, children }: RunShellProps) {
   const { data: run, error, refetch } = useQuery(runOptions(runId));
   // The overview begins with them: asked beside the run, they stand there when it is drawn and push nothing down.
-  useQuery({ ...advisoriesOptions(runId), enabled: hasStats, notifyOnChangeProps: [] });
+  useQuery({
+    ...advisoriesOptions(runId),
+    enabled: hasStats && (!run || isOver(run.state)),
+    notifyOnChangeProps: [],
+  });
   usePageTitle(run?.name ?? "Run");
   if (run) {
     return (

@@ -7,22 +7,19 @@ import { Banner } from "@/components/banner";
 import { formatInteger } from "@/lib/numbers";
 import styles from "./critical-advisories.module.css";
 
-const REFRESH_MS = 30_000;
-
 export function CriticalAdvisories({ run }: { run: Run }) {
-  const { data } = useQuery({
-    ...advisoriesOptions(run.id),
-    refetchInterval: isOver(run.state) ? false : REFRESH_MS,
-  });
+  // While it goes on, the timeline tells them: a band that comes and goes would move the charts under the reader.
+  const { data } = useQuery({ ...advisoriesOptions(run.id), enabled: isOver(run.state) });
+  if (!isOver(run.state)) return null;
   const critical = data?.items.filter(({ severity }) => severity === "critical") ?? [];
   // The worst one stands in the banner of a failed run already.
-  return critical.slice(run.state === "failed" ? 1 : 0).map(({ kind, title, evidence, target }) => (
-    <Banner
-      key={`${kind} ${title}`}
-      kind="warning"
-      detail={
-        <span className={styles.evidence} dir="auto">
-          {evidence}{" "}
+  const untold = critical.slice(run.state === "failed" ? 1 : 0);
+  if (untold.length === 0) return null;
+  return (
+    <Banner kind="warning">
+      {untold.map(({ kind, title, evidence, target }) => (
+        <span key={`${kind} ${title}`} className={styles.advisory} dir="auto">
+          {title}. <small>{evidence}</small>{" "}
           <Link
             to="/runs/$runId/timeline"
             params={{ runId: run.id }}
@@ -31,9 +28,7 @@ export function CriticalAdvisories({ run }: { run: Run }) {
             {target.step == null ? "The advisory" : `The advisory, at step ${formatInteger(target.step)}`}
           </Link>
         </span>
-      }
-    >
-      <bdi>{title}</bdi>
+      ))}
     </Banner>
-  ));
+  );
 }

@@ -18,9 +18,9 @@ from tests.web.pictured_runs import Pictured, pictured_servers
 pytestmark = pytest.mark.stack
 
 THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
-_SETTLED = """() => Promise.all(document.getAnimations()
+_SETTLED = """() => Promise.allSettled(document.getAnimations()
   .filter(({ effect }) => Number.isFinite(effect.getComputedTiming().endTime)).map(({ finished }) => finished))"""
-"""Colours change from one theme to the other little by little."""
+"""Colours change from one theme to the other little by little; the change of an element that goes away is aborted."""
 SIZES = {"wide": (1600, 1000), "narrow": (420, 900)}
 
 

@@ -3,8 +3,8 @@ import { useQuery } from "@tanstack/react-query";
 import { runOptions } from "@/api/runs";
 import { isOver, type Run } from "@/api/types";
 import { useRunCharts } from "@/components/chart/use-run-charts";
-import { EmptyState } from "@/components/empty-state";
 import { LoadingBars } from "@/components/loading-bars";
+import { NoSteps } from "@/components/no-steps";
 import { useShortcuts } from "@/lib/shortcuts";
 import styles from "./schedule-page.module.css";
 import type { ScheduleSearch, ScheduleSearchPatch } from "./schedule-search";
@@ -32,9 +32,7 @@ export function SchedulePage(props: SchedulePageProps) {
   if (run.last === null) {
     return (
       <div className={styles.nothing}>
-        <EmptyState title="No steps yet">
-          The first step is recorded when its optimizer update ends.
-        </EmptyState>
+        <NoSteps state={run.state} />
       </div>
     );
   }

@@ -28,7 +28,7 @@ PAGES = ("runs", "compare", "new", *(tab or "overview" for tab in TABS))
 SETTLE_MS = {"loading": 900}
 """Bars stand from 150 ms on. Every other state has as long as the slowest page needs."""
 USUAL_SETTLE_MS = 2500
-OF_RUNS = ("external", "pruned", "broken")
+OF_RUNS = ("external", "pruned", "broken", "stillborn", "advised", "skipped", "paused", "lost", "queued")
 PRUNED_SEARCH = {"schedule": "?step=1", "timeline": "?step=1", "rollouts": "?iteration=1"}
 STATES = ("live", "empty", "loading", "failed", *OF_RUNS)
 

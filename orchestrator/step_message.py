@@ -172,6 +172,7 @@ def _schedule_message(trained: TrainedStep) -> ScheduleMessage:
         micro_batches=trained.schedule.micro_batches,
         predicted_cost=trained.figures.predicted_cost,
         measured_s=trained.record.micro_batch_s,
+        num_positions=trained.record.num_positions,
         sample_cost=trained.figures.sample_cost,
         loss_aggregation=certificate.loss_aggregation,
         certificate_sha256=certificate.sha256,

@@ -42,6 +42,8 @@ class StepPasses:
     metrics: dict[str, Metric]
     micro_batch_s: tuple[float, ...]
     """Seconds by micro-batch, 0 where a dummy was skipped."""
+    num_positions: tuple[int, ...]
+    """Positions computed by micro-batch, see `StepRecord`; known on the last pipeline stage."""
     non_finite: tuple[int, ...]
     """Micro-batches whose loss is NaN or infinite; known on the last pipeline stage."""
     spans: tuple[Span, ...]
@@ -88,6 +90,7 @@ def forward_backward(
     return StepPasses(
         metrics=merge_metrics(kept),
         micro_batch_s=seconds,
+        num_positions=tuple(map(_num_positions, kept)),
         non_finite=tuple(k for k, metrics in enumerate(kept) if not _is_finite(metrics)),
         spans=tuple(timer.spans(skipped=skipped)),
     )
@@ -187,6 +190,12 @@ def _forward_step(
         packed_seq_params=micro_batch.row,
     )
     return output, partial(apply, micro_batch=micro_batch)
+
+
+def _num_positions(metrics: Mapping[str, Metric]) -> int:
+    """What the share of padding is a share of; a skipped dummy has no metrics, and computed nothing."""
+    padding = metrics.get("perf/padding_frac")
+    return 0 if padding is None else int(padding.count)
 
 
 def _is_finite(metrics: Mapping[str, Metric]) -> bool:

@@ -27,6 +27,8 @@ class RankStepReport:
     num_tokens: int
     """Tokens that this rank's dp_rank trained, prompts included."""
     micro_batch_s: tuple[float, ...]
+    num_positions: tuple[int, ...] = ()
+    """Positions computed by micro-batch; known on the last pipeline stage."""
     non_finite: tuple[int, ...] = ()
     """Micro-batches whose loss is NaN or infinite; known on the last pipeline stage."""
     peak_memory_bytes: int = 0
@@ -70,6 +72,7 @@ def merge_reports(reports: Sequence[RankStepReport], layout: RankLayout) -> Step
             _slowest([reports[rank].micro_batch_s for rank in layout.ranks_of(dp_rank=dp_rank)])
             for dp_rank in range(layout.dp)
         ),
+        num_positions=tuple(reports[rank].num_positions for rank in loss_ranks),
         metrics=metrics,
         noise=_noise(reports, layout),
         non_finite=tuple((dp_rank, k) for dp_rank, rank in enumerate(loss_ranks) for k in reports[rank].non_finite),

@@ -125,6 +125,7 @@ def train_one_step(
         train_s=train_s,
         num_tokens=sum(int(samples.lengths.sum()) for samples in micro_batches if samples is not None),
         micro_batch_s=passes.micro_batch_s,
+        num_positions=passes.num_positions,
         non_finite=passes.non_finite,
         peak_memory_bytes=peak_memory_bytes(state.device),
         metrics=passes.metrics,
@@ -200,6 +201,7 @@ def _no_passes(state: TrainingState, *, num_microbatches: int) -> StepPasses:
     return StepPasses(
         metrics=reduce_metrics(of_loss.metrics) | {name: mean(0.0, 0) for name in names},
         micro_batch_s=(0.0,) * num_microbatches,
+        num_positions=(0,) * num_microbatches,
         non_finite=(),
         spans=(),
     )

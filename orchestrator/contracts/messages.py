@@ -126,6 +126,9 @@ class ScheduleMessage(TextModel):
     """[dp_rank][micro-batch], in the cost model's units; comparable within a run."""
     measured_s: tuple[tuple[NonNegativeFloat, ...], ...]
     """[dp_rank][micro-batch], forward and backward."""
+    num_positions: tuple[tuple[NonNegativeInt, ...], ...] = ()
+    """[dp_rank][micro-batch], token positions computed over all context-parallel ranks; what is more than the tokens is
+    padding. 0: nothing was computed. Empty: not told."""
     sample_cost: tuple[NonNegativeFloat, ...]
     """Predicted cost of each sample, in the same units."""
     loss_aggregation: LossAggregation

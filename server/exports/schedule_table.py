@@ -38,6 +38,7 @@ def schedule_table(database: Database, run_key: int, *, superseded: bool) -> Exp
     columns += [ExportColumn(name=name, type=_SAMPLE_TYPES.get(name, ColumnType.TEXT)) for name in _OF_SAMPLE]
     for name in ("sample_cost", "micro_batch_predicted_cost", "micro_batch_measured_s"):
         columns.append(ExportColumn(name=name, type=ColumnType.FLOAT))
+    columns.append(ExportColumn(name="micro_batch_num_positions", type=ColumnType.WHOLE))
     columns += [column_of(name, ScheduleMessage.model_fields[name]) for name in _OF_STEP]
     return ExportTable(columns=columns, pages=_pages(database, run_key, segments), line=_line, cells=_cells)
 
@@ -65,9 +66,10 @@ def _cells(row: StoredSchedule) -> Iterator[list[Any]]:
     for dp_rank, rank in enumerate(told.micro_batches):
         for micro_batch, indices in enumerate(rank):
             cost = [told.predicted_cost[dp_rank][micro_batch], told.measured_s[dp_rank][micro_batch]]
+            num_positions = told.num_positions[dp_rank][micro_batch] if told.num_positions else None
             for index in indices or (None,):
                 place = [row.step, row.attempt, row.superseded, dp_rank, micro_batch, index]
-                yield [*place, *_sample(samples, index), _sample_cost(told, index), *cost, *of_step]
+                yield [*place, *_sample(samples, index), _sample_cost(told, index), *cost, num_positions, *of_step]
 
 
 def _sample(samples: SampleColumns, index: int | None) -> list[Any]:

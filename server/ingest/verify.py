@@ -22,6 +22,8 @@ MAX_COUNT = 2**53 - 1
 """What a browser can hold exactly."""
 MAX_ADDED = 2**40
 """Of what a run adds up over its steps: no run has so many steps that a database could not hold the sum."""
+ROUNDING = 1e-6
+"""Shares that differ by less are told alike: a writer may have rounded."""
 _ADDED_UP = ("global_batch_size", "num_tokens")
 _COUNTS = (
     "num_prompts",
@@ -59,6 +61,7 @@ def step_findings(message: StepMessage) -> list[Finding]:
     if not any(pointer == "/schedule/micro_batches" for pointer, _ in findings):
         findings += _count_findings(message, told, schedule)
         findings += _shape_findings(told)
+        findings += _position_findings(message, told)
     return findings
 
 
@@ -72,9 +75,10 @@ def untold(message: StepMessage) -> list[Finding]:
 def with_counts(message: StepMessage) -> StepMessage:
     """The step with the counts that its schedule makes, where its writer did not tell them. It has no findings."""
     told = message.schedule
-    if told is None or all(getattr(message, name) is not None for name in _COUNTS):
+    if told is None or all(getattr(message, name) is not None for name in (*_COUNTS, "padding_frac")):
         return message
-    missing = {name: count for name, count in _counted(told).items() if getattr(message, name) is None}
+    made = _counted(told) | {"padding_frac": _padding_frac(told)}
+    missing = {name: value for name, value in made.items() if getattr(message, name) is None}
     return message.model_copy(update=missing) if missing else message
 
 
@@ -219,10 +223,41 @@ def _bare_count_findings(message: StepMessage) -> Iterator[Finding]:
 
 def _shape_findings(schedule: ScheduleMessage) -> Iterator[Finding]:
     shape = [len(rank) for rank in schedule.micro_batches]
-    for name in ("predicted_cost", "measured_s"):
+    for name in ("predicted_cost", "measured_s", *(("num_positions",) if schedule.num_positions else ())):
         given = [len(rank) for rank in getattr(schedule, name)]
         if given != shape:
             yield f"/schedule/{name}", f"has {given} entries by rank, micro_batches has {shape}"
     num_samples = len(list(chain.from_iterable(chain.from_iterable(schedule.micro_batches))))
     if len(schedule.sample_cost) != num_samples:
         yield "/schedule/sample_cost", f"has {len(schedule.sample_cost)} entries for {num_samples} samples"
+
+
+def _position_findings(message: StepMessage, told: ScheduleMessage) -> Iterator[Finding]:
+    """Positions hold the tokens of their micro-batch, or nothing was computed; what is left over is the padding."""
+    for dp_rank, k, num_tokens, num_positions in _positions(told):
+        pointer = f"/schedule/num_positions/{dp_rank}/{k}"
+        if 0 < num_positions < num_tokens:
+            yield pointer, f"is {num_positions}, but the micro-batch has {num_tokens} tokens"
+        if num_positions > MAX_COUNT:
+            yield pointer, f"is {num_positions}; at most {MAX_COUNT} can be recorded"
+    share = _padding_frac(told)
+    if share is not None and message.padding_frac is not None and abs(message.padding_frac - share) > ROUNDING:
+        yield "/padding_frac", f"is {message.padding_frac}, but the positions computed make it {share}"
+
+
+def _positions(told: ScheduleMessage) -> Iterator[tuple[int, int, int, int]]:
+    """Of each micro-batch: dp_rank, index, tokens, positions computed; nothing where positions are not told."""
+    lengths = told.samples.num_tokens
+    # Of unequal shapes the common part; that they are unequal is a finding of its own.
+    for dp_rank, (rank, positions) in enumerate(zip(told.micro_batches, told.num_positions, strict=False)):
+        for k, (micro_batch, num_positions) in enumerate(zip(rank, positions, strict=False)):
+            yield dp_rank, k, sum(lengths[i] for i in micro_batch), num_positions
+
+
+def _padding_frac(told: ScheduleMessage) -> float | None:
+    """The step's share of padding; None where positions are not told. Nothing computed: no padding."""
+    if not told.num_positions:
+        return None
+    computed = [(num_tokens, num_positions) for _, _, num_tokens, num_positions in _positions(told) if num_positions]
+    total = sum(num_positions for _, num_positions in computed)
+    return (total - sum(num_tokens for num_tokens, _ in computed)) / total if total else 0.0

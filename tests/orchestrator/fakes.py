@@ -129,6 +129,7 @@ class FakeTrainer:
             before = self._position
             self._position += size if self.status.moved_weights else 0
             shape = schedule.step(k).micro_batches
+            lengths = [samples[i].num_tokens for i in schedule.step_samples(k)]
             records.append(
                 StepRecord(
                     status=self.status,
@@ -138,6 +139,7 @@ class FakeTrainer:
                     lr_position_after=self._position,
                     train_s=0.01,
                     micro_batch_s=tuple(tuple(0.001 * len(micro_batch) for micro_batch in rank) for rank in shape),
+                    num_positions=tuple(tuple(sum(lengths[i] for i in own) for own in rank) for rank in shape),
                     metrics={"train/loss": mean(1.0, size)},
                     noise=self.noise,
                     non_finite=self.non_finite,

@@ -11,7 +11,7 @@ from orchestrator.contracts.run_spec import RunSpec
 from orchestrator.schedule import build_dp_schedule
 from orchestrator.step_figures import step_figures
 from orchestrator.step_message import TrainedStep, step_message
-from orchestrator.train_items import TrainItem, supervised_item
+from orchestrator.train_items import TrainItem, scoring_samples, supervised_item
 from tests.orchestrator.factories import COST_MODEL, step_geometry
 from tests.orchestrator.fakes import FakeSource, FakeTrainer, encode_answer
 from trainer.contracts.certificate import LossAggregation
@@ -96,7 +96,7 @@ def trained_step(step: int = 0, *, num_samples: int = 4, dp_size: int = 2) -> Tr
         cost_model=COST_MODEL,
         loss_aggregation=LossAggregation.TOKEN_MEAN,
     )
-    [record] = FakeTrainer().train(samples=[], schedule=plan)
+    [record] = FakeTrainer().train(samples=scoring_samples(items), schedule=plan)
     schedule = plan.step(0)
     lengths = [shape.num_tokens for shape in shapes]
     return TrainedStep(

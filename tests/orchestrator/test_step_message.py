@@ -80,6 +80,13 @@ def test_the_schedule_tells_the_geometry_that_it_was_made_for() -> None:
     assert not schedule.skips_dummies
 
 
+def test_positions_computed_are_told_by_micro_batch() -> None:
+    trained = trained_step()
+    schedule = step_message(trained, started_at=AT, seconds=1.0, metrics={}).schedule
+    assert schedule.num_positions == trained.record.num_positions
+    assert sum(map(sum, schedule.num_positions)) == trained.num_tokens
+
+
 def test_rates_weigh_by_time_so_that_their_mean_is_the_rate_of_the_whole() -> None:
     fast = step_message(trained_step(), started_at=AT, seconds=1.0, metrics={}).metrics["perf/tokens_per_s"]
     slow = step_message(trained_step(), started_at=AT, seconds=3.0, metrics={}).metrics["perf/tokens_per_s"]

@@ -79,6 +79,20 @@ def step_message(
     return StepMessage.model_validate(fields | figures | changes)
 
 
+def padded(message: StepMessage, *padding: Sequence[int]) -> StepMessage:
+    """The step with so many positions without a token, [dp_rank][micro-batch]."""
+    schedule = message.schedule
+    assert schedule is not None
+    lengths = schedule.samples.num_tokens
+    positions = tuple(
+        tuple(sum(lengths[i] for i in samples) + more for samples, more in zip(rank, extra, strict=True))
+        for rank, extra in zip(schedule.micro_batches, padding, strict=True)
+    )
+    share = sum(map(sum, padding)) / sum(map(sum, positions))
+    told = schedule.model_copy(update={"num_positions": positions})
+    return message.model_copy(update={"schedule": told, "padding_frac": share})
+
+
 def _facts(step: int, shapes: Sequence[SampleShape]) -> dict[str, Any]:
     started_at = START + timedelta(seconds=step % 10**6)
     return {

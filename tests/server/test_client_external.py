@@ -32,7 +32,13 @@ def log(recorder: Recorder, *steps: int, loss: float = 1.0) -> None:
             global_batch_size=size,
             metrics={"train/loss": (loss / (1 + step), size), "reward/mean": None},
             lr=1e-3,
-            schedule=plain_schedule([[[0]], [list(range(1, size))]], num_tokens=TOKENS[:size], step=step),
+            schedule=plain_schedule(
+                [[[0]], [list(range(1, size))]],
+                num_tokens=TOKENS[:size],
+                step=step,
+                # As a loop that pads to its longest sequence has it.
+                num_positions=[[TOKENS[0]], [max(TOKENS[:size]) * (size - 1)]],
+            ),
         )
 
 
@@ -54,6 +60,8 @@ def test_a_run_is_recorded_with_sizes_schedules_and_metrics(client: SwellClient)
     assert schedule.certificate.holds
     assert schedule.schedule.micro_batches == (((0,),), ((1, 2, 3, 4),))
     assert client.step("mine", 3).num_tokens == sum(TOKENS)
+    computed = TOKENS[0] + 4 * max(TOKENS)
+    assert client.step("mine", 3).padding_frac == pytest.approx(1 - sum(TOKENS) / computed)
     assert recorder.url.endswith(run.id)
 
 

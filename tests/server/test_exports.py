@@ -11,7 +11,7 @@ import pytest
 
 from server.exports.formats import safe_text
 from tests.server.cases import case
-from tests.server.factories import metric, step_message
+from tests.server.factories import metric, padded, step_message
 from tests.server.live_server import LaunchedRun, LiveServer
 from tests.server.record_factories import group_message, iteration_message, post, rollout_message
 
@@ -142,7 +142,7 @@ def recorded(server: LiveServer) -> LaunchedRun:
     )
     post(server, run, "rollouts", iteration_message(0, [group]), iteration_message(1))
     second = server.next_attempt(run)
-    server.record(second, step_message(1, lengths=(5,)))
+    server.record(second, padded(step_message(1, lengths=(5,)), [3], [0]))
     waited = ({"rollout_id": "r1", "fate": "dropped", "reason": "remainder", "age": 1},)
     again = iteration_message(1, num_carried_in=1, dropped={"remainder": 1}, waited=waited)
     post(server, second, "rollouts", again)
@@ -169,6 +169,8 @@ def test_schedules_have_a_row_for_each_sample_and_dummy_and_a_line_for_each_step
     assert len(rows) == len(table) == 3 + 2 + 3
     assert rows[0]["weight"] == "1/3"
     assert [row["token_cap"] for row in rows] == ["64"] * 8
+    computed = [(row["step"], row["micro_batch_num_positions"]) for row in rows if row["attempt"] == "2"]
+    assert computed == [("1", "8"), ("1", "0")]
 
 
 @pytest.mark.stack

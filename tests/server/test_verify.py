@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from orchestrator.contracts.messages import SampleColumns, ScheduleMessage, StepMessage
-from server.ingest.verify import step_findings
+from server.ingest.verify import step_findings, with_counts
 from tests.server.factories import metric, step_message
 
 
@@ -52,6 +52,10 @@ def test_what_the_scheduler_makes_is_right(lengths: list[int]) -> None:
         ("schedule.micro_batches", ((), ()), "/schedule/micro_batches"),
         ("schedule.predicted_cost", ((), ()), "/schedule/predicted_cost"),
         ("schedule.measured_s", ((1.0,),), "/schedule/measured_s"),
+        ("schedule.num_positions", ((14,),), "/schedule/num_positions"),
+        ("schedule.num_positions", ((70,), (33,)), "/padding_frac"),
+        ("schedule.num_positions", ((1,), (2**53,)), "/schedule/num_positions/0/0"),
+        ("schedule.num_positions", ((1,), (2**53,)), "/schedule/num_positions/1/0"),
         ("schedule.sample_cost", (1.0,), "/schedule/sample_cost"),
         ("schedule.token_cap", 20, "/schedule/micro_batches"),
         ("schedule.micro_batch_size", 4, "/schedule/token_cap"),
@@ -73,6 +77,16 @@ def test_what_the_scheduler_makes_is_right(lengths: list[int]) -> None:
 )
 def test_a_contradiction_is_found_where_it_is(path: str, value: Any, pointer: str) -> None:
     assert pointer in [found for found, _ in step_findings(changed(path, value))]
+
+
+def test_positions_that_hold_no_token_are_the_padding() -> None:
+    told = step_message(0, padding_frac=0.25)
+    padded = told.schedule.model_copy(update={"num_positions": ((24,), (20,))})
+    assert step_findings(told.model_copy(update={"schedule": padded})) == []
+    untold = told.model_copy(update={"schedule": padded, "padding_frac": None})
+    assert with_counts(untold).padding_frac == 0.25
+    nothing_ran = padded.model_copy(update={"num_positions": ((0,), (0,))})
+    assert step_findings(told.model_copy(update={"schedule": nothing_ran, "padding_frac": 0.0})) == []
 
 
 def test_what_a_schedule_counts_for_a_writer_that_does_not_is_bounded_too() -> None:

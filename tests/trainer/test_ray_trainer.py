@@ -24,7 +24,7 @@ from tests.trainer.reference_metrics import check_metrics, reference_metrics
 from trainer.contracts.actor_environment import actor_environment
 from trainer.contracts.loss_spec import ClippedLossSpec, SftLossSpec
 from trainer.contracts.optimizer_spec import LrUnit
-from trainer.contracts.policy_trainer import StepStatus, TrainerError
+from trainer.contracts.policy_trainer import StepRecord, StepStatus, TrainerError
 from trainer.contracts.sample import TrainSample
 from trainer.contracts.schedule import dp_schedule_problems
 from trainer.ray_trainer import RayPolicyTrainer
@@ -88,8 +88,21 @@ def test_step_under_any_layout_equals_the_plain_reference(local_ray, layout):
             assert record.global_batch_size == NUM_SAMPLES
             check_metrics(record.metrics, reference_metrics(model, samples, loss, lr=0.0))
             assert [len(seconds) for seconds in record.micro_batch_s] == [len(rank) for rank in step]
+            _check_positions(record, samples, step)
             assert record.noise is None
         _check_shares(trainer, model, samples, step)
+
+
+def _check_positions(record: StepRecord, samples: Sequence[TrainSample], step: list) -> None:
+    """Each micro-batch has a place for each of its tokens, and what is left over is what the step's padding counts."""
+    padding, padded = record.metrics["perf/padding_frac"], 0
+    for rank, positions in zip(step, record.num_positions, strict=True):
+        for micro_batch, num_positions in zip(rank, positions, strict=True):
+            num_tokens = sum(samples[i].num_tokens for i in micro_batch)
+            assert num_positions >= num_tokens
+            padded += num_positions - num_tokens
+    assert sum(map(sum, record.num_positions)) == padding.count
+    assert padded == padding.total
 
 
 def _check_shares(trainer: RayPolicyTrainer, model: object, samples: Sequence[TrainSample], step: list) -> None:

@@ -38,8 +38,8 @@ def test_losses_come_from_the_last_stage_once_for_each_data_parallel_rank():
     reports = [
         report(num_tokens=100, train_s=1.0, micro_batch_s=(0.5, 0.25)),
         report(num_tokens=50, train_s=2.0, micro_batch_s=(0.1, 0.0)),
-        report(metrics=with_loss(3.0, 3, 1.5), num_tokens=100, micro_batch_s=(0.25, 0.75)),
-        report(metrics=with_loss(4.0, 2, 1.25), num_tokens=50, micro_batch_s=(0.2, 0.0)),
+        report(metrics=with_loss(3.0, 3, 1.5), num_tokens=100, micro_batch_s=(0.25, 0.75), num_positions=(64, 36)),
+        report(metrics=with_loss(4.0, 2, 1.25), num_tokens=50, micro_batch_s=(0.2, 0.0), num_positions=(50, 0)),
     ]
     record = merge_reports(reports, RankLayout(dp=2, tp=1, pp=2))
     assert record.metrics["train/loss"].value == 7 / 5
@@ -50,6 +50,7 @@ def test_losses_come_from_the_last_stage_once_for_each_data_parallel_rank():
     assert record.metrics["perf/train_tokens_per_s"].value == 150 / 2.0
     assert record.train_s == 2.0
     assert record.micro_batch_s == ((0.5, 0.75), (0.2, 0.0))
+    assert record.num_positions == ((64, 36), (50, 0))
     assert (record.lr_position_before, record.lr_position_after) == (3, 8)
 
 

@@ -185,6 +185,13 @@ def test_micro_batches_are_timed_and_skipped_dummies_cost_nothing(lone_rank):
     assert sum(report.micro_batch_s) <= report.train_s
 
 
+def test_a_lone_rank_computes_a_position_for_each_token_and_none_for_a_skipped_dummy(lone_rank):
+    samples = factories.samples(np.random.default_rng(3), 3)
+    lone_rank.start_phase(factories.phase(SftLossSpec()))
+    (report,) = factories.train_alone(lone_rank, samples, factories.schedule([[[0, 1], [], [2]]]))
+    assert report.num_positions == (samples[0].num_tokens + samples[1].num_tokens, 0, samples[2].num_tokens)
+
+
 def test_train_before_start_phase_is_refused():
     rank = MegatronRank(factories.trainer_spec(), rank=0, device_type="cpu", num_threads=1, collective_timeout_s=5)
     with pytest.raises(ValueError, match="start_phase"):

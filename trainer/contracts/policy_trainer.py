@@ -63,6 +63,12 @@ class StepRecord:
     """Wall time from the first micro-batch to the end of the optimizer's update."""
     micro_batch_s: tuple[tuple[float, ...], ...]
     """Measured seconds of forward and backward by dp_rank and micro-batch; 0 for a dummy that was skipped."""
+    num_positions: tuple[tuple[int, ...], ...]
+    """Token positions that were computed, by dp_rank and micro-batch, in the rows of all context-parallel ranks.
+
+    What is more than the micro-batch's tokens is padding: the ends of shorter rows, and all of a dummy that runs.
+    0 where nothing was computed: a dummy that was skipped, a step without signal.
+    """
     non_finite: tuple[tuple[int, int], ...] = ()
     """(dp_rank, micro-batch) where the loss was NaN or infinite; empty too where only the gradient was."""
     metrics: Mapping[str, Metric]

@@ -25,6 +25,7 @@ def plain_schedule(
     weights: Sequence[Fraction] | None = None,
     loss_aggregation: LossAggregation = LossAggregation.SAMPLE_MEAN,
     measured_s: Sequence[Sequence[float]] | None = None,
+    num_positions: Sequence[Sequence[int]] | None = None,
     rewards: Sequence[float | None] | None = None,
     advantages: Sequence[float | None] | None = None,
     rollout_ids: Sequence[str] | None = None,
@@ -36,7 +37,8 @@ def plain_schedule(
 
     micro_batches: all ranks have equally many; an empty one is a dummy. num_loss_tokens: None: all of its tokens.
     weights: the exact share of the step's loss that each sample has; None: the same for all. measured_s: seconds of
-    each micro-batch, shaped as micro_batches; None: not measured. rollout_ids, group_ids: None: each sample is a
+    each micro-batch, shaped as micro_batches; None: not measured. num_positions: token positions that each micro-batch
+    computed, padding included, shaped as micro_batches; None: not known. rollout_ids, group_ids: None: each sample is a
     rollout and a prompt of its own. policy_version: None: the step's number. Cost is taken to be the number of tokens.
 
         >>> plain_schedule([[[0], [2]], [[1], []]], num_tokens=[5, 9, 4], step=0).samples.weight
@@ -71,6 +73,7 @@ def plain_schedule(
         micro_batches=tuple(tuple(map(tuple, rank)) for rank in micro_batches),
         predicted_cost=costs,
         measured_s=_seconds(measured_s, costs),
+        num_positions=tuple(map(tuple, num_positions or ())),
         sample_cost=tuple(map(float, num_tokens)),
         loss_aggregation=loss_aggregation,
         certificate_sha256=certificate.sha256,

@@ -4430,6 +4430,13 @@ export interface components {
              * @description [dp_rank][micro-batch] → sample indices; empty: a dummy.
              */
             micro_batches: number[][][];
+            /**
+             * Num Positions
+             * @description [dp_rank][micro-batch], token positions computed over all context-parallel ranks; what is more than the tokens is
+             *     padding. 0: nothing was computed. Empty: not told.
+             * @default []
+             */
+            num_positions: number[][];
             /** @default first_fit_decreasing */
             packer: components["schemas"]["Packer"];
             /**

@@ -1,6 +1,7 @@
 /** Which of the seven colours of a scale a sample has, and what the scale's ends mean. Pure. */
-import type { Schedule } from "@/api/types";
-import { formatInteger } from "@/lib/numbers";
+import type { Schedule, StepRow } from "@/api/types";
+import { formatInteger, formatPercent } from "@/lib/numbers";
+import { mostPadded, paddingOf, paddingShare } from "./padding";
 import type { Colour } from "./schedule-search";
 
 export interface ColourScale {
@@ -9,20 +10,29 @@ export interface ColourScale {
   /** Index 0 to 6 of each sample. */
   index: number[];
   low: string;
+  /** Empty: all samples are alike, and `low` says how. */
   high: string;
+  /** Index of a dummy that runs, where the scale says something of it. */
+  dummy?: number;
 }
+
+/** What of a step colours depend on, beside its schedule. */
+export type ColouredStep = Pick<StepRow, "policy_version" | "padding_frac">;
 
 const LAST = 6;
 /** Below this share of the cap the cap says nothing about the samples: the scale ends at the longest one. */
 const CAP_SHARE = 0.25;
 
-export function colourScale(schedule: Schedule, colour: Colour, policyVersion: number): ColourScale {
+export function colourScale(schedule: Schedule, colour: Colour, step: ColouredStep): ColourScale {
   const { samples } = schedule;
+  const policyVersion = step.policy_version ?? 0;
   switch (colour) {
     case "tokens":
       return tokenScale(samples.num_tokens, schedule.token_cap);
     case "cost":
       return upTo(schedule.sample_cost, Math.max(...schedule.sample_cost), "no cost", "the costliest sample");
+    case "padding":
+      return paddingScale(schedule, step);
     case "age": {
       const ages = samples.policy_version.map((version) => policyVersion - version);
       const oldest = Math.max(1, ...ages);
@@ -39,11 +49,13 @@ export function colourScale(schedule: Schedule, colour: Colour, policyVersion: n
 }
 
 /** The choices that this step has data for. */
-export function colourChoices(schedule: Schedule, policyVersion: number): Colour[] {
+export function colourChoices(schedule: Schedule, step: ColouredStep): Colour[] {
   const { reward, policy_version, age } = schedule.samples;
+  const policyVersion = step.policy_version ?? 0;
   return [
     "tokens",
     "cost",
+    ...(paddingOf(schedule, step) ? (["padding"] as const) : []),
     ...(reward.some((value) => value !== null) ? (["reward"] as const) : []),
     ...(policy_version.some((version) => version < policyVersion) ? (["age"] as const) : []),
     ...(age.some((iterations) => iterations > 0) ? (["carried"] as const) : []),
@@ -60,6 +72,25 @@ function tokenScale(tokens: readonly number[], cap: number | null): ColourScale 
   if (cap === null || longest < cap * CAP_SHARE)
     return upTo(tokens, longest, "0", `${formatInteger(longest)} tokens`);
   return upTo(tokens, cap, "0", `${formatInteger(cap)} tokens (cap) and over`);
+}
+
+/** All samples of a micro-batch have its colour: padding stands behind them, and belongs to none of them. */
+function paddingScale(schedule: Schedule, step: ColouredStep): ColourScale {
+  const padding = paddingOf(schedule, step) ?? [];
+  const values = schedule.samples.num_tokens.map(() => 0);
+  schedule.micro_batches.forEach((own, rank) => {
+    own.forEach((members, cell) => {
+      const here = padding[rank]?.[cell];
+      for (const sample of members) values[sample] = here ? paddingShare(here) : 0;
+    });
+  });
+  const most = mostPadded(schedule, padding);
+  if (!most) {
+    const index = values.map(() => 0);
+    return { kind: "seq", index, low: "no padding: samples lie back to back", high: "", dummy: LAST };
+  }
+  const high = `${formatPercent(most.share)} of a micro-batch’s positions`;
+  return { ...upTo(values, most.share, "no padding", high), dummy: LAST };
 }
 
 /** A reward against the mean of its group: what an advantage is made of. */

@@ -88,6 +88,7 @@ export function CountsPanel({ step }: { step: StepRow }) {
     ["num_tokens", formatInteger(step.num_tokens)],
     ["num_loss_tokens", formatInteger(step.num_loss_tokens)],
     ["num_microbatches", orMissing(step.num_microbatches, (count) => `${formatInteger(count)} per rank`)],
+    ["padding_frac", formatPercent(step.padding_frac)],
     ...OPTIONAL_COUNTS.filter((name) => (step[name] ?? 0) > 0).map((name): [string, string] => [
       name,
       formatInteger(step[name]),

@@ -36,6 +36,7 @@ export function schedule(
     micro_batches,
     predicted_cost: cost,
     measured_s: cost.map((rank) => rank.map((own) => own / 1000)),
+    num_positions: [],
     sample_cost: tokens,
     loss_aggregation: "rollout_mean",
     certificate_sha256: "0".repeat(64),

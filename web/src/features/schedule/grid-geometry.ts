@@ -21,6 +21,8 @@ export interface Cell {
   width: number;
   isDummy: boolean;
   tokens: number;
+  /** Positions computed that hold no token; 0 too where they were not told. */
+  padding: number;
   isOverCap: boolean;
   pieces: Piece[];
 }
@@ -96,7 +98,8 @@ export function gridGeometry(schedule: Schedule, width: Width): GridGeometry {
     const own = seconds[rank] ?? [];
     const busyS = sum(own);
     const cells = microBatches.map((samples, index): Cell => {
-      const at = { index, start: starts[rank]?.[index] ?? 0, duration: own[index] ?? 0, barrierS };
+      const positions = schedule.num_positions[rank]?.[index] ?? 0;
+      const at = { index, start: starts[rank]?.[index] ?? 0, duration: own[index] ?? 0, barrierS, positions };
       const cell = cellOf(schedule, samples, at);
       cell.pieces.forEach(({ sample }, piece) => {
         places[sample] = { rank, cell: index, piece };
@@ -119,7 +122,7 @@ export function gridGeometry(schedule: Schedule, width: Width): GridGeometry {
 function cellOf(
   schedule: Schedule,
   samples: readonly number[],
-  at: { index: number; start: number; duration: number; barrierS: number },
+  at: { index: number; start: number; duration: number; barrierS: number; positions: number },
 ): Cell {
   const { samples: columns, sample_cost, token_cap } = schedule;
   const tokens = sum(samples.map((sample) => columns.num_tokens[sample] ?? 0));
@@ -130,6 +133,7 @@ function cellOf(
     width: part(at.duration),
     isDummy: samples.length === 0,
     tokens,
+    padding: Math.max(0, at.positions - tokens),
     isOverCap: token_cap !== null && tokens > token_cap,
     pieces: piecesOf(samples, sample_cost),
   };

@@ -1,4 +1,5 @@
 /** What the colours and marks of the grid mean. */
+import type { CSSProperties } from "react";
 import type { Schedule } from "@/api/types";
 import type { ColourScale } from "./cell-colours";
 import styles from "./grid-legend.module.css";
@@ -7,6 +8,7 @@ import type { Colour } from "./schedule-search";
 const COLOURED_BY: Record<Colour, string> = {
   tokens: "coloured by the tokens of each sample",
   cost: "coloured by the predicted cost of each sample",
+  padding: "coloured by the share of a micro-batch’s positions that hold no token",
   reward: "coloured by reward against the mean of the group",
   age: "coloured by policy updates since it was generated",
   carried: "coloured by how long each sample was carried over",
@@ -25,11 +27,13 @@ export function GridLegend({ schedule, scale, colour, isOverCap }: GridLegendPro
     <div className={styles.legend}>
       <span>
         {scale.low}
-        <span className={styles.scale} aria-hidden="true">
-          {[0, 1, 2, 3, 4, 5, 6].map((index) => (
-            <i key={index} style={{ background: `var(--${scale.kind}-${index})` }} />
-          ))}
-        </span>
+        {scale.high !== "" && (
+          <span className={styles.scale} aria-hidden="true">
+            {[0, 1, 2, 3, 4, 5, 6].map((index) => (
+              <i key={index} style={{ background: `var(--${scale.kind}-${index})` }} />
+            ))}
+          </span>
+        )}
         {scale.high}
       </span>
       <span>
@@ -44,11 +48,20 @@ export function GridLegend({ schedule, scale, colour, isOverCap }: GridLegendPro
       )}
       {hasDummies && (
         <span>
-          <i className={styles.dummy} />
-          {schedule.skips_dummies ? "dummy, weight 0, skipped (pp 1)" : "dummy, weight 0, runs"}
+          <i className={styles.dummy} style={dummyFill(schedule, scale)} />
+          {dummyText(schedule, scale)}
         </span>
       )}
       <span className="wide-only">Above each micro-batch: its tokens and samples; {COLOURED_BY[colour]}</span>
     </div>
   );
+}
+
+function dummyText({ skips_dummies }: Schedule, { dummy }: ColourScale): string {
+  if (skips_dummies) return "dummy, weight 0, skipped (pp 1)";
+  return dummy === undefined ? "dummy, weight 0, runs" : "dummy, weight 0, runs: all of it is padding";
+}
+
+function dummyFill({ skips_dummies }: Schedule, { kind, dummy }: ColourScale): CSSProperties | undefined {
+  return skips_dummies || dummy === undefined ? undefined : { background: `var(--${kind}-${dummy})` };
 }

@@ -4,7 +4,7 @@
  * samples are painted on a canvas; boxes and words stay the same. */
 import { memo, useEffect, useRef } from "react";
 import { chartTheme, onThemeChange } from "@/components/chart/theme";
-import { formatCompact, formatInteger } from "@/lib/numbers";
+import { formatCompact, formatCount, formatInteger } from "@/lib/numbers";
 import type { ColourScale } from "./cell-colours";
 import type { Cell, Rank } from "./grid-geometry";
 import styles from "./schedule-grid.module.css";
@@ -110,7 +110,8 @@ function WorkCell({
 function cellName(rank: Rank, cell: Cell, tokenCap: number | null): string {
   const samples = `${formatInteger(cell.pieces.length)} ${cell.pieces.length === 1 ? "sample" : "samples"}`;
   const over = cell.isOverCap && tokenCap !== null ? `, over the cap of ${formatInteger(tokenCap)}` : "";
-  return `Rank ${rank.rank}, micro-batch ${cell.index}: ${formatInteger(cell.tokens)} tokens, ${samples}${over}`;
+  const padding = cell.padding > 0 ? `, ${formatCount(cell.padding, "position")} of padding` : "";
+  return `Rank ${rank.rank}, micro-batch ${cell.index}: ${formatInteger(cell.tokens)} tokens, ${samples}${padding}${over}`;
 }
 
 /** Words inside a label are never cut: what has no room is left out. */
@@ -134,14 +135,18 @@ function CellLabel(props: { cell: Cell; left: string; tokenCap: number | null; w
 }
 
 /** A dummy that runs takes its time; one that is skipped stands behind the rank's end, where there is room. */
-function Dummy({ cell, rank, skipsDummies, laneWidth }: LaneCellsProps & { cell: Cell }) {
+function Dummy({ cell, rank, scale, skipsDummies, laneWidth }: LaneCellsProps & { cell: Cell }) {
   const name = `Rank ${rank.rank}, micro-batch ${cell.index}: dummy, weight 0`;
   if (!skipsDummies) {
     return (
       <div
         role="gridcell"
         className={styles.runningDummy}
-        style={{ left: `${cell.left * 100}%`, width: `calc(${cell.width * 100}% - ${GAP_PX}px)` }}
+        style={{
+          left: `${cell.left * 100}%`,
+          width: `calc(${cell.width * 100}% - ${GAP_PX}px)`,
+          ...(scale.dummy !== undefined && { background: `var(--${scale.kind}-${scale.dummy})` }),
+        }}
         aria-label={`${name}, it runs`}
       />
     );

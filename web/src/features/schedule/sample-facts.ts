@@ -1,8 +1,9 @@
 /** What the card says of one sample. Pure. */
-import type { Schedule } from "@/api/types";
+import type { Schedule, StepRow } from "@/api/types";
 import { formatDuration } from "@/lib/durations";
-import { formatCount, formatDelta, formatInteger, formatMetric, MISSING } from "@/lib/numbers";
-import { durations, type GridGeometry, secondsPerCost } from "./grid-geometry";
+import { formatCount, formatDelta, formatInteger, formatMetric, formatPercent, MISSING } from "@/lib/numbers";
+import { durations, type GridGeometry, type Place, secondsPerCost } from "./grid-geometry";
+import { type PaddedStep, paddingOf, paddingShare } from "./padding";
 import { capTimes } from "./step-sentences";
 
 export interface Fact {
@@ -19,11 +20,14 @@ export interface SampleFacts {
   facts: Fact[];
 }
 
+/** What of a step the card needs, beside its schedule. */
+export type ReadStep = Pick<StepRow, "policy_version"> & PaddedStep;
+
 export function sampleFacts(
   schedule: Schedule,
   geometry: GridGeometry,
   sample: number,
-  policyVersion: number,
+  step: ReadStep,
 ): SampleFacts | null {
   const place = geometry.places[sample];
   if (!place) return null;
@@ -36,6 +40,7 @@ export function sampleFacts(
     facts: [
       { label: "Tokens", value: formatInteger(tokens), note: capTimes(tokens, schedule.token_cap) },
       { label: "Loss tokens", value: formatInteger(samples.num_loss_tokens[sample] ?? 0) },
+      ...paddingFact(schedule, place, step),
       timeFact(schedule, geometry, sample),
       {
         label: "Group",
@@ -46,7 +51,7 @@ export function sampleFacts(
       ...siblingFact(schedule, sample),
       rewardFact(schedule, sample),
       { label: "Weight", value: samples.weight[sample] ?? MISSING },
-      versionFact(samples.policy_version[sample], policyVersion),
+      versionFact(samples.policy_version[sample], step.policy_version ?? 0),
       ...carriedFact(samples.age[sample] ?? 0),
     ],
   };
@@ -55,6 +60,15 @@ export function sampleFacts(
 function rolloutsOf(schedule: Schedule, group: string): number {
   const { group_id, rollout_id } = schedule.samples;
   return new Set(rollout_id.filter((_, i) => group_id[i] === group)).size;
+}
+
+/** Padding is the micro-batch's: it stands behind its samples. */
+function paddingFact(schedule: Schedule, { rank, cell }: Place, step: PaddedStep): Fact[] {
+  const here = paddingOf(schedule, step)?.[rank]?.[cell];
+  if (!here || here.positions === 0) return [];
+  if (here.padding === 0) return [{ label: "Padding", value: "none", note: "in its micro-batch" }];
+  const value = `${formatInteger(here.padding)} of ${formatInteger(here.positions)}`;
+  return [{ label: "Padding, micro-batch", value, note: formatPercent(paddingShare(here)) }];
 }
 
 /** Only micro-batches are timed: a sample's time is its share by cost. */

@@ -27,7 +27,7 @@ import {
 import { LaneCells } from "./lane-cells";
 import { LaneRings } from "./lane-rings";
 import { cardText, SampleCard } from "./sample-card";
-import { sampleFacts } from "./sample-facts";
+import { type ReadStep, sampleFacts } from "./sample-facts";
 import styles from "./schedule-grid.module.css";
 import { Slots } from "./slots";
 import { useWidth } from "./use-width";
@@ -47,7 +47,7 @@ export interface ScheduleGridProps {
   schedule: Schedule;
   geometry: GridGeometry;
   scale: ColourScale;
-  policyVersion: number;
+  step: ReadStep;
   /** The accessible name: "Schedule of step 1,118". */
   label: string;
   /** The sample that a link points to. */
@@ -56,7 +56,7 @@ export interface ScheduleGridProps {
 }
 
 export function ScheduleGrid(props: ScheduleGridProps) {
-  const { schedule, geometry, scale, policyVersion, label, pointed, onOpen } = props;
+  const { schedule, geometry, scale, step, label, pointed, onOpen } = props;
   const order = useMemo(() => rankOrder(geometry.ranks), [geometry]);
   const { hover, focus, hot, setHover, setFocus, isFocused, setIsFocused } = useHot(geometry, pointed);
   const grid = useRef<HTMLDivElement>(null);
@@ -64,7 +64,7 @@ export function ScheduleGrid(props: ScheduleGridProps) {
   const laneWidth = useWidth(laneHead);
   const onCanvas = geometry.places.length > MOST_IN_DOM;
   const hotSample = hot && sampleAt(geometry, hot);
-  const card = hotSample === null ? null : sampleFacts(schedule, geometry, hotSample, policyVersion);
+  const card = hotSample === null ? null : sampleFacts(schedule, geometry, hotSample, step);
 
   useEffect(() => {
     const at = pointed === null ? undefined : geometry.places[pointed];

@@ -1,6 +1,6 @@
 /** What of the schedule's view lives in the URL. Parsed by the router; unknown or bad values fall away. */
 export const WIDTHS = ["measured", "predicted"] as const;
-export const COLOURS = ["tokens", "cost", "reward", "age", "carried"] as const;
+export const COLOURS = ["tokens", "cost", "padding", "reward", "age", "carried"] as const;
 const PACKERS = ["first_fit_decreasing", "first_fit"] as const;
 const BALANCES = ["cost", "tokens", "none"] as const;
 const BARRIERS = ["step", "micro_batch"] as const;

@@ -14,6 +14,7 @@ const WIDTH_OPTIONS: { value: Width; label: string }[] = [
 const COLOUR_LABELS: Record<Colour, string> = {
   tokens: "Tokens",
   cost: "Cost",
+  padding: "Padding",
   reward: "Reward",
   age: "Age",
   carried: "Carried",

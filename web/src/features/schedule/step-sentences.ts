@@ -3,6 +3,7 @@ import type { Schedule, StepRow } from "@/api/types";
 import { formatDuration } from "@/lib/durations";
 import { formatCount, formatInteger, formatPercent } from "@/lib/numbers";
 import { durations } from "./grid-geometry";
+import { mostPadded, paddingOf } from "./padding";
 import { againstPlan, type RankTime, rankTimes, timesPlan, unequalPair } from "./rank-times";
 
 export interface Finding {
@@ -49,7 +50,7 @@ export function findingOf(schedule: Schedule, step: StepFigures): Finding | null
     overCap(schedule) ??
     idleAboveBound(schedule, step) ??
     manyDummies(schedule, step) ??
-    muchPadding(step)
+    muchPadding(schedule, step)
   );
 }
 
@@ -155,11 +156,15 @@ function manyDummies(schedule: Schedule, step: StepFigures): Finding | null {
       };
 }
 
-function muchPadding(step: StepFigures): Finding | null {
+function muchPadding(schedule: Schedule, step: StepFigures): Finding | null {
   if (step.padding_frac === null || step.padding_frac <= PADDING_SHARE) return null;
+  const most = mostPadded(schedule, paddingOf(schedule, step) ?? []);
+  const where = most
+    ? ` Rank ${most.rank}, micro-batch ${most.cell} is padded most: ${formatPercent(most.share)} of it.`
+    : "";
   return {
     head: `${formatPercent(step.padding_frac)} of the computed positions hold no token.`,
-    detail: "Samples of like length beside each other would need fewer.",
+    detail: `Samples of like length beside each other would need fewer.${where}`,
   };
 }
 

@@ -96,14 +96,10 @@ function Loaded({ run, row, record, ...head }: LoadedProps) {
   const navigate = useNavigate();
   const width = search.width ?? "measured";
   const geometry = useMemo(() => gridGeometry(schedule, width), [schedule, width]);
-  const policyVersion = row.policy_version ?? 0;
-  const colours = colourChoices(schedule, policyVersion);
+  const colours = colourChoices(schedule, row);
   const wanted = search.colour ?? "tokens";
   const colour: Colour = colours.includes(wanted) ? wanted : "tokens";
-  const scale = useMemo(
-    () => colourScale(schedule, colour, policyVersion),
-    [schedule, colour, policyVersion],
-  );
+  const scale = useMemo(() => colourScale(schedule, colour, row), [schedule, colour, row]);
   const measured = useMemo(() => gridGeometry(schedule, "measured"), [schedule]);
   const label = `Schedule of step ${formatInteger(row.step)}`;
   return (
@@ -117,7 +113,7 @@ function Loaded({ run, row, record, ...head }: LoadedProps) {
               schedule={schedule}
               geometry={geometry}
               scale={scale}
-              policyVersion={policyVersion}
+              step={row}
               label={label}
               pointed={search.sample ?? null}
               onOpen={(rollout) =>
@@ -145,7 +141,15 @@ function Loaded({ run, row, record, ...head }: LoadedProps) {
         </aside>
       </div>
       {run.kind === "managed" && (
-        <WhatIfPanel run={run} record={record} scale={scale} search={search} setSearch={head.setSearch} />
+        <WhatIfPanel
+          run={run}
+          record={record}
+          scale={scale}
+          colour={colour}
+          step={row}
+          search={search}
+          setSearch={head.setSearch}
+        />
       )}
     </>
   );

@@ -10,8 +10,8 @@ import { formatDuration } from "@/lib/durations";
 import { formatInteger } from "@/lib/numbers";
 import { useShortcuts } from "@/lib/shortcuts";
 import { useDebounced } from "@/lib/use-debounced";
-import type { ColourScale } from "../cell-colours";
-import type { ScheduleSearch, ScheduleSearchPatch } from "../schedule-search";
+import { type ColouredStep, type ColourScale, colourScale } from "../cell-colours";
+import type { Colour, ScheduleSearch, ScheduleSearchPatch } from "../schedule-search";
 import { assumptionText, changesOf, geometryOf, geometryText } from "./choices";
 import { Controls } from "./controls";
 import { Deltas, deltaSentence, deltasOf } from "./deltas";
@@ -23,6 +23,8 @@ export interface WhatIfPanelProps {
   run: Run;
   record: StepSchedule;
   scale: ColourScale;
+  colour: Colour;
+  step: ColouredStep;
   search: ScheduleSearch;
   setSearch: (patch: ScheduleSearchPatch) => void;
 }
@@ -30,8 +32,10 @@ export interface WhatIfPanelProps {
 /** A slider tells every pixel; so often the server is asked. */
 const DRAG_MS = 80;
 
-export function WhatIfPanel({ run, record, scale, search, setSearch }: WhatIfPanelProps) {
+export function WhatIfPanel(props: WhatIfPanelProps) {
+  const { run, record, colour, search, setSearch } = props;
   const { schedule, step } = record;
+  const scale = useComparedScale(props);
   const controls = useRef<HTMLDivElement>(null);
   useShortcuts({
     w: () => {
@@ -56,6 +60,7 @@ export function WhatIfPanel({ run, record, scale, search, setSearch }: WhatIfPan
         <p>
           Step {formatInteger(step)} re-scheduled from its stored lengths. Times are estimates on one scale:
           the costs of what ran, added up, take what its micro-batches took together.
+          {colour === "padding" && " Coloured by tokens: padding is known only of what ran."}
         </p>
         <ButtonLink to="/new" search={{ from: record.run_id, ...changes }} disabled={!isAsked}>
           Clone run with this layout
@@ -72,6 +77,14 @@ export function WhatIfPanel({ run, record, scale, search, setSearch }: WhatIfPan
         {shown && deltaSentence(deltasOf(shown))}
       </p>
     </section>
+  );
+}
+
+/** What did not run was never padded: both sides are then coloured by something that both have. */
+function useComparedScale({ record: { schedule }, scale, colour, step }: WhatIfPanelProps): ColourScale {
+  return useMemo(
+    () => (colour === "padding" ? colourScale(schedule, "tokens", step) : scale),
+    [schedule, scale, colour, step],
   );
 }
 

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI
 from starlette.middleware.gzip import GZipMiddleware
 
-from server import documents, health, limits
+from server import documents, health
 from server.advisories import endpoints as advisories
 from server.audit import endpoints as audit
 from server.auth import endpoints as auth
@@ -25,6 +25,7 @@ from server.http.openapi_document import describe
 from server.http.security_headers import SecurityHeaders
 from server.ingest import endpoints as ingest
 from server.ledger import endpoints as ledger
+from server.limits import endpoints as limits
 from server.live import endpoints as live
 from server.logs import endpoints as logs
 from server.planning import endpoints as planning

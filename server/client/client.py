@@ -24,6 +24,7 @@ from server.client.paging import given
 from server.client.recording.external import RecorderOptions, create_attempt, make_recorder, next_attempt
 from server.client.recording.recorder import MAX_QUEUED_STEPS, Recorder
 from server.client.run_records import RunRecords
+from server.limits.schemas import ServerLimits
 from server.live.schemas import LiveEvent, LivePage
 from server.runs.schemas import DeletedRun, Run, RunPage
 from trainer.contracts.text_model import TextModel
@@ -76,6 +77,10 @@ class SwellClient(RunRecords, ServerAccess):
     def url(self) -> str:
         """Where the server is."""
         return self._connection.url
+
+    def limits(self) -> ServerLimits:
+        """How much the server takes: of a request, of a batch, at a time."""
+        return self._connection.ask(ServerLimits, "GET", "/limits")
 
     # Runs
 

@@ -52,6 +52,7 @@ VERBS = {
     "deleteRun": "delete",
     "exportRun": "export",
     "getLedger": "ledger",
+    "getLimits": "limits",
     "getRetention": "retention",
     "getRollout": "rollout",
     "getRun": "show",
@@ -86,7 +87,7 @@ VERBS = {
 """Operations of the API, and the client's word for each."""
 WITHOUT_A_VERB = {
     # Recorders and drivers speak these themselves.
-    *("beginAttempt", "getLimits", "recordCheckpoints", "recordEvents", "recordLogs", "recordRollouts"),
+    *("beginAttempt", "recordCheckpoints", "recordEvents", "recordLogs", "recordRollouts"),
     *("recordSteps", "reportHeartbeat", "reportState"),
     # A form that is being filled in; browsers, which hold a stream open; those who watch over a server.
     *("planDraft", "streamEvents", "getHealth", "getReadiness"),
@@ -316,6 +317,12 @@ def test_a_refusal_carries_title_detail_and_pointers(client: SwellClient) -> Non
     assert caught.value.title == "Unprocessable Content"
     assert {"/optimizer/lr", "/iterations"} <= set(caught.value.pointers)
     assert "/iterations: " in str(caught.value)
+
+
+def test_what_the_server_takes_at_most_is_told(client: SwellClient, sqlite_server: LiveServer) -> None:
+    limits = client.limits()
+    assert limits.body_deadline_s == sqlite_server.settings.body_deadline_s
+    assert (limits.max_step_tokens, limits.max_count) == (2**40, 2**53 - 1)
 
 
 def test_tokens_are_made_listed_and_revoked(client: SwellClient, sqlite_server: LiveServer) -> None:

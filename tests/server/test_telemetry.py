@@ -140,6 +140,12 @@ def test_the_limits_are_those_that_hold(sqlite_server: LiveServer) -> None:
     assert (limits["max_steps_per_batch"], limits["max_events_per_batch"]) == (1000, 1000)
     too_many = {"run": "r", "name": "n", "max_points": limits["max_query_points"] + 1}
     assert sqlite_server.http.get("/api/v1/metrics/query", params=too_many).status_code == 422
+    deep: dict[str, Any] = {}
+    for _ in range(limits["max_nesting"]):
+        deep = {"deeper": deep}
+    for config in (deep, {"notes": "x" * limits["max_config_bytes"]}):
+        refused = sqlite_server.http.post("/api/v1/runs", json={"kind": "external", "name": "big", "config": config})
+        assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (422, "/config")
     packed = gzip.compress(b" " * (limits["max_body_bytes"] + 1))
     headers = {"Content-Encoding": "gzip", "Content-Type": "application/json"}
     assert sqlite_server.http.post("/api/v1/runs", content=packed, headers=headers).status_code == 413

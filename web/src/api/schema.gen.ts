@@ -93,7 +93,7 @@ export interface paths {
         };
         /**
          * Get Limits
-         * @description What this server takes at most.
+         * @description What this server takes at most, for clients that send in parts.
          */
         get: operations["getLimits"];
         put?: never;
@@ -4634,6 +4634,11 @@ export interface components {
          */
         ServerLimits: {
             /**
+             * Body Deadline S
+             * @description A request's body must be here whole within this time; one that is not is answered with 408.
+             */
+            body_deadline_s: number;
+            /**
              * Max Active Runs
              * @description Runs that go on at a time.
              */
@@ -4645,12 +4650,27 @@ export interface components {
             max_body_bytes: number;
             /** Max Checkpoints Per Batch */
             max_checkpoints_per_batch: number;
+            /**
+             * Max Config Bytes
+             * @description Of the config of an external run, written as JSON.
+             */
+            max_config_bytes: number;
+            /**
+             * Max Count
+             * @description Of a step's number and of any other whole number in a record: more, a browser could not hold exactly.
+             */
+            max_count: number;
             /** Max Events Per Batch */
             max_events_per_batch: number;
             /** Max Iterations Per Batch */
             max_iterations_per_batch: number;
             /** Max Log Lines Per Batch */
             max_log_lines_per_batch: number;
+            /**
+             * Max Nesting
+             * @description Objects and lists within each other, where a body holds JSON of its writer's own: a config, an event's data.
+             */
+            max_nesting: number;
             /**
              * Max Plan Lengths
              * @description Lengths listed in one plan.
@@ -4680,6 +4700,18 @@ export interface components {
              * @description Batches of records at once; more are answered with 429 and Retry-After.
              */
             max_recording_batches: number;
+            /**
+             * Max Rollout Text Chars
+             * @description Of the prompt, the answer, and the response of a rollout.
+             */
+            max_rollout_text_chars: number;
+            /**
+             * Max Step Samples
+             * @description Samples of one step: a run's total must fit in the database.
+             */
+            max_step_samples: number;
+            /** Max Step Tokens */
+            max_step_tokens: number;
             /** Max Steps Per Batch */
             max_steps_per_batch: number;
         };

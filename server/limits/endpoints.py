@@ -1,4 +1,4 @@
-"""How much one request may hold or ask for, for clients that send in parts."""
+"""Tells clients how much one request may hold or ask for, so that they send in parts."""
 
 from __future__ import annotations
 
@@ -8,48 +8,32 @@ from orchestrator.contracts.checkpoint_messages import CheckpointsBatch
 from orchestrator.contracts.log_messages import LogsBatch
 from orchestrator.contracts.messages import EventsBatch, StepsBatch
 from orchestrator.contracts.plan import MAX_LENGTHS, MAX_PLANNED_STEPS
-from orchestrator.contracts.rollout_messages import RolloutsBatch
+from orchestrator.contracts.rollout_messages import MAX_TEXT_CHARS, RolloutsBatch
 from server.auth.access import Access, requires
 from server.dependencies import Configured
+from server.external.schemas import MAX_CONFIG_BYTES
 from server.history.schemas import MAX_QUERY_NAMES, MAX_QUERY_POINTS, MAX_QUERY_RUNS
 from server.http.guarded_route import GuardedRoute
-from trainer.contracts.text_model import TextModel
+from server.ingest.verify import MAX_ADDED, MAX_COUNT
+from server.limits.schemas import ServerLimits
+from trainer.contracts.text_model import MAX_NESTING, TextModel
 
 router = APIRouter(prefix="/api/v1", tags=["health"], route_class=GuardedRoute)
-
-
-class ServerLimits(TextModel):
-    """Most of each."""
-
-    max_body_bytes: int
-    """Of a request's body, unpacked; it may be sent with gzip."""
-    max_steps_per_batch: int
-    max_events_per_batch: int
-    max_iterations_per_batch: int
-    max_log_lines_per_batch: int
-    max_checkpoints_per_batch: int
-    max_query_runs: int
-    """Of one query for metrics, as are the next two."""
-    max_query_names: int
-    max_query_points: int
-    max_plan_lengths: int
-    """Lengths listed in one plan."""
-    max_planned_steps: int
-    """Steps that a plan tells one by one; more are counted."""
-    max_recording_batches: int
-    """Batches of records at once; more are answered with 429 and Retry-After."""
-    max_queued_writes: int
-    """Writes that wait for the database; more are answered with 429 and Retry-After."""
-    max_active_runs: int
-    """Runs that go on at a time."""
 
 
 @router.get("/limits", operation_id="getLimits")
 @requires(Access.READ)
 async def get_limits(settings: Configured) -> ServerLimits:
-    """What this server takes at most."""
+    """What this server takes at most, for clients that send in parts."""
     return ServerLimits(
         max_body_bytes=settings.max_body_bytes,
+        body_deadline_s=settings.body_deadline_s,
+        max_nesting=MAX_NESTING,
+        max_config_bytes=MAX_CONFIG_BYTES,
+        max_count=MAX_COUNT,
+        max_step_samples=MAX_ADDED,
+        max_step_tokens=MAX_ADDED,
+        max_rollout_text_chars=MAX_TEXT_CHARS,
         max_steps_per_batch=_most(StepsBatch, "steps"),
         max_events_per_batch=_most(EventsBatch, "events"),
         max_iterations_per_batch=_most(RolloutsBatch, "iterations"),

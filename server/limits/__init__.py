@@ -1,0 +1,1 @@
+"""How much one request may hold or ask for."""

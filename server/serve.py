@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import signal
 import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from types import FrameType
+from typing import cast
 
 import uvicorn
 from fastapi import FastAPI
 
 from server.app import create_app
+from server.http.head_bounds import BoundedHeads
 from server.services import MakeSupervisor, Services
 from server.settings import Settings
 
@@ -39,6 +43,7 @@ def build_server(settings: Settings, app: FastAPI) -> SwellServer:
         app,
         host=settings.host,
         port=settings.port,
+        http=cast("type[asyncio.Protocol]", partial(BoundedHeads, head_deadline_s=settings.head_deadline_s)),
         log_level="warning",
         log_config=None,
         access_log=False,

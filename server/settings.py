@@ -48,6 +48,8 @@ class Settings:
     """Runs at a time; the others wait. More would share the cores of one machine, and each be slower than alone."""
     max_body_bytes: int = 64 * MIB
     """A larger request is refused, whatever it says of its own length."""
+    head_deadline_s: float = 20.0
+    """A connection that does not send the whole head of a request within this time is closed; it fits in a packet."""
     body_deadline_s: float = 120.0
     """A body that is not here whole within this time is refused: while it arrives, it takes the place of another."""
     max_recording_batches: int = 128

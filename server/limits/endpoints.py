@@ -14,6 +14,7 @@ from server.dependencies import Configured
 from server.external.schemas import MAX_CONFIG_BYTES
 from server.history.schemas import MAX_QUERY_NAMES, MAX_QUERY_POINTS, MAX_QUERY_RUNS
 from server.http.guarded_route import GuardedRoute
+from server.http.head_bounds import MAX_HEAD_BYTES
 from server.ingest.verify import MAX_ADDED, MAX_COUNT
 from server.limits.schemas import ServerLimits
 from trainer.contracts.text_model import MAX_NESTING, TextModel
@@ -26,6 +27,8 @@ router = APIRouter(prefix="/api/v1", tags=["health"], route_class=GuardedRoute)
 async def get_limits(settings: Configured) -> ServerLimits:
     """What this server takes at most, for clients that send in parts."""
     return ServerLimits(
+        max_head_bytes=MAX_HEAD_BYTES,
+        head_deadline_s=settings.head_deadline_s,
         max_body_bytes=settings.max_body_bytes,
         body_deadline_s=settings.body_deadline_s,
         max_nesting=MAX_NESTING,

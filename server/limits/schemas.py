@@ -8,6 +8,10 @@ from trainer.contracts.text_model import TextModel
 class ServerLimits(TextModel):
     """Most of each."""
 
+    max_head_bytes: int
+    """Of a request's first line and headers; more is answered with 431."""
+    head_deadline_s: float
+    """They must be here whole within this time of a connection's begin; one that is half here is answered with 408."""
     max_body_bytes: int
     """Of a request's body, unpacked; it may be sent with gzip."""
     body_deadline_s: float

@@ -4639,6 +4639,11 @@ export interface components {
              */
             body_deadline_s: number;
             /**
+             * Head Deadline S
+             * @description They must be here whole within this time of a connection's begin; one that is half here is answered with 408.
+             */
+            head_deadline_s: number;
+            /**
              * Max Active Runs
              * @description Runs that go on at a time.
              */
@@ -4662,6 +4667,11 @@ export interface components {
             max_count: number;
             /** Max Events Per Batch */
             max_events_per_batch: number;
+            /**
+             * Max Head Bytes
+             * @description Of a request's first line and headers; more is answered with 431.
+             */
+            max_head_bytes: number;
             /** Max Iterations Per Batch */
             max_iterations_per_batch: number;
             /** Max Log Lines Per Batch */

@@ -8,11 +8,15 @@ class NotFoundError(Exception):
 
 
 class ConflictError(Exception):
-    """It cannot be done in the present state. `code` tells clients which conflict it is."""
+    """It cannot be done in the present state. `code` tells clients which conflict it is.
 
-    def __init__(self, code: str, message: str) -> None:
+    pointer: JSON pointer to the part of the body that conflicts; None: it is not for a part of the body.
+    """
+
+    def __init__(self, code: str, message: str, *, pointer: str | None = None) -> None:
         super().__init__(message)
         self.code = code
+        self.pointer = pointer
 
 
 class KeyReusedError(Exception):

@@ -46,13 +46,12 @@ def upsert_checkpoints(
     known: dict[int, tuple[Any, ...]] = {row.step: tuple(row) for row in connection.execute(query)}
     at = _FIELDS.index("at")
     news: list[CheckpointMessage] = []
-    for message in messages:
+    for i, message in enumerate(messages):
         told = tuple(getattr(message, name) for name in _FIELDS)
         stored = known.get(message.step)
         if stored is not None and stored[at] == message.at and stored != told:
-            raise ConflictError(
-                "conflicting-checkpoint", f"The checkpoint of step {message.step} is recorded with other content."
-            )
+            other = f"The checkpoint of step {message.step} is recorded with other content."
+            raise ConflictError("conflicting-checkpoint", other, pointer=f"/checkpoints/{i}")
         if stored is None or stored[at] < message.at:
             known[message.step] = told
             news.append(message)

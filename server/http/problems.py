@@ -110,7 +110,8 @@ def _as_problem(error: Exception) -> ProblemError:
         case NotFoundError():
             return ProblemError(404, "not-found", str(error))
         case ConflictError():
-            return ProblemError(409, error.code, str(error))
+            found = [] if error.pointer is None else [FieldProblem(pointer=error.pointer, detail=str(error))]
+            return ProblemError(409, error.code, str(error), errors=found)
         case KeyReusedError():
             reused = FieldProblem(parameter="Idempotency-Key", detail=str(error))
             return ProblemError(422, "idempotency-key-reused", str(error), errors=[reused])

@@ -26,13 +26,12 @@ def insert_events(connection: Connection, run_key: int, attempt: int, messages: 
         )
     }
     rows = []
-    for message in messages:
+    for i, message in enumerate(messages):
         content_hash = _content_hash(message)
         stored = known.setdefault(message.key, content_hash)
         if stored != content_hash:
-            raise ConflictError(
-                "conflicting-event", f"Event {message.key!r} of this attempt is recorded with other content."
-            )
+            told = f"Event {message.key!r} of this attempt is recorded with other content."
+            raise ConflictError("conflicting-event", told, pointer=f"/events/{i}")
         if stored is content_hash:
             rows.append(
                 {

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, bindparam, insert, select
 
-from orchestrator.contracts.messages import MetricMessage
 from server.database.tables import metric_names
 from server.database.writer import Transaction
 from server.errors import InvalidError
@@ -60,13 +59,10 @@ def _new_metrics(known: Known, prepared: Sequence[PreparedStep]) -> dict[str, Re
         for name, metric in step.metrics.items():
             reduction = known[name][1] if name in known else new.setdefault(name, metric.reduction)
             if reduction is not metric.reduction:
-                raise _other_reduction(step.step, name, metric, reduction)
+                at = step.metric_pointer(name) + "/reduction"
+                told = f"is {metric.reduction} at step {step.step}, but {name} is reduced by {reduction}"
+                raise InvalidError([(at, told)])
     return new
-
-
-def _other_reduction(step: int, name: str, metric: MetricMessage, known: Reduction) -> InvalidError:
-    pointer = f"/steps/metrics/{name.replace('~', '~0').replace('/', '~1')}/reduction"
-    return InvalidError([(pointer, f"is {metric.reduction} at step {step}, but {name} is reduced by {known}")])
 
 
 def _stored(connection: Connection, run_key: int) -> Known:

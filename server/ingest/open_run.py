@@ -147,11 +147,11 @@ def _opened(row: Any, run_id: str, attempt: int) -> OpenRun:
     if row is None:
         raise NotFoundError(f"There is no run with the id {run_id!r}.")
     if attempt < row.attempt:
-        raise ConflictError(
-            "stale-attempt", f"Attempt {attempt} is over: attempt {row.attempt} of this run has begun. Stop writing."
-        )
+        told = f"Attempt {attempt} is over: attempt {row.attempt} of this run has begun. Stop writing."
+        raise ConflictError("stale-attempt", told, pointer="/attempt")
     if attempt > row.attempt:
-        raise ConflictError("unknown-attempt", f"The run has no attempt {attempt}; its newest is {row.attempt}.")
+        told = f"The run has no attempt {attempt}; its newest is {row.attempt}."
+        raise ConflictError("unknown-attempt", told, pointer="/attempt")
     stored = row._asdict()
     values = dict(stored)
     step, samples, tokens = (values.pop(f"newest_{name}") for name in ("step", "samples_total", "tokens_total"))

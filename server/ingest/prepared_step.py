@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -13,7 +12,8 @@ import orjson
 from orchestrator.contracts.messages import MetricMessage, StepMessage
 from server.database.packing import pack_json
 from server.errors import InvalidError
-from server.ingest.verify import step_findings, with_counts
+from server.http.pointers import pointer
+from server.ingest.verify import Finding, step_findings, with_counts
 from trainer.contracts.text_model import TextModel
 
 
@@ -21,6 +21,8 @@ from trainer.contracts.text_model import TextModel
 class PreparedStep:
     """One step, and what is stored of it beside its columns."""
 
+    index: int
+    """Its place in the batch."""
     message: StepMessage
     metrics: dict[str, MetricMessage]
     """By name in NFC: names that look the same are the same."""
@@ -33,6 +35,11 @@ class PreparedStep:
     def step(self) -> int:
         return self.message.step
 
+    def metric_pointer(self, name: str) -> str:
+        """JSON pointer within the batch to a metric of this name in NFC, as its writer spelled it."""
+        told = next(told for told in self.message.metrics if unicodedata.normalize("NFC", told) == name)
+        return pointer(("steps", self.index, "metrics", told))
+
 
 def prepare_steps(messages: tuple[StepMessage, ...]) -> list[PreparedStep]:
     """Verify and prepare the steps of a batch. Raises InvalidError with everything that is wrong in any of them."""
@@ -40,11 +47,12 @@ def prepare_steps(messages: tuple[StepMessage, ...]) -> list[PreparedStep]:
     prepared: list[PreparedStep] = []
     for i, message in enumerate(messages):
         metrics = _by_normal_name(message.metrics)
-        errors.extend((f"/steps/{i}/metrics", sentence) for sentence in _two_spellings(message.metrics, metrics))
+        errors.extend((f"/steps/{i}{at}", sentence) for at, sentence in _two_spellings(message.metrics, metrics))
         found = step_findings(message)
         errors.extend((f"/steps/{i}{pointer}", sentence) for pointer, sentence in found)
         prepared.append(
             PreparedStep(
+                index=i,
                 message=with_counts(message),
                 metrics=metrics,
                 content_hash=_content_hash(message),
@@ -63,12 +71,13 @@ def _by_normal_name(metrics: dict[str, MetricMessage]) -> dict[str, MetricMessag
     return {unicodedata.normalize("NFC", name): metric for name, metric in metrics.items()}
 
 
-def _two_spellings(told: dict[str, MetricMessage], normal: dict[str, MetricMessage]) -> Iterator[str]:
+def _two_spellings(told: dict[str, MetricMessage], normal: dict[str, MetricMessage]) -> Iterator[Finding]:
     if len(normal) < len(told):
-        counts = Counter(unicodedata.normalize("NFC", name) for name in told)
-        for name, count in counts.items():
-            if count > 1:
-                yield f"{name!r} appears twice, in two spellings of the same letters"
+        seen: set[str] = set()
+        for name in told:
+            if (known := unicodedata.normalize("NFC", name)) in seen:
+                yield pointer(("metrics", name)), f"{known!r} appears twice, in two spellings of the same letters"
+            seen.add(known)
 
 
 def _packed(part: TextModel | None) -> bytes | None:

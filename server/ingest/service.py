@@ -121,9 +121,8 @@ class Ingest:
             if run.outcome == report.outcome:
                 return answer(run, accepted=0, duplicates=1)
             if run.outcome is not None:
-                raise ConflictError(
-                    "conflicting-outcome", f"Attempt {report.attempt} has ended already: {run.outcome}."
-                )
+                told = f"Attempt {report.attempt} has ended already: {run.outcome}."
+                raise ConflictError("conflicting-outcome", told, pointer="/outcome")
             note_heard(transaction, self._hub, [run], outcome=report.outcome, reason=report.reason, ended_at=now())
             _end(connection, run, report)
             return answer(run, accepted=1, duplicates=0)

@@ -145,6 +145,7 @@ def _new_steps(connection: Connection, run: OpenRun, report: StepsReport) -> lis
                 "conflicting-step",
                 f"Step {step.step} of this attempt is recorded with other content, which is kept; "
                 "nothing of this batch was stored.",
+                pointer=f"/steps/{step.index}",
             )
         if step.step not in stored:
             new[step.step] = step

@@ -12,6 +12,7 @@ from operator import attrgetter
 
 from orchestrator.contracts.messages import ScheduleMessage, StepMessage
 from server.database.tables import is_storable
+from server.http.pointers import pointer
 from server.steps.columns import REPORT_COLUMNS, STEP_SERIES
 from trainer.contracts.certificate import Certificate
 from trainer.contracts.schedule import StepSchedule, step_schedule_problems
@@ -58,7 +59,7 @@ def step_findings(message: StepMessage) -> list[Finding]:
     if not schedule.micro_batches or not schedule.micro_batches[0]:
         return [*findings, ("/schedule/micro_batches", "a step has at least one rank with one micro-batch")]
     findings += _schedule_findings(message, told, schedule)
-    if not any(pointer == "/schedule/micro_batches" for pointer, _ in findings):
+    if not any(where == "/schedule/micro_batches" for where, _ in findings):
         findings += _count_findings(message, told, schedule)
         findings += _shape_findings(told)
         findings += _position_findings(message, told)
@@ -148,7 +149,7 @@ def _rollout_findings(message: StepMessage) -> Iterator[Finding]:
 
 
 def _metric_pointer(name: str) -> str:
-    return "/metrics/" + name.replace("~", "~0").replace("/", "~1")
+    return pointer(("metrics", name))
 
 
 def _schedule_findings(message: StepMessage, told: ScheduleMessage, schedule: StepSchedule) -> Iterator[Finding]:
@@ -235,11 +236,11 @@ def _shape_findings(schedule: ScheduleMessage) -> Iterator[Finding]:
 def _position_findings(message: StepMessage, told: ScheduleMessage) -> Iterator[Finding]:
     """Positions hold the tokens of their micro-batch, or nothing was computed; what is left over is the padding."""
     for dp_rank, k, num_tokens, num_positions in _positions(told):
-        pointer = f"/schedule/num_positions/{dp_rank}/{k}"
+        where = f"/schedule/num_positions/{dp_rank}/{k}"
         if 0 < num_positions < num_tokens:
-            yield pointer, f"is {num_positions}, but the micro-batch has {num_tokens} tokens"
+            yield where, f"is {num_positions}, but the micro-batch has {num_tokens} tokens"
         if num_positions > MAX_COUNT:
-            yield pointer, f"is {num_positions}; at most {MAX_COUNT} can be recorded"
+            yield where, f"is {num_positions}; at most {MAX_COUNT} can be recorded"
     share = _padding_frac(told)
     if share is not None and message.padding_frac is not None and abs(message.padding_frac - share) > ROUNDING:
         yield "/padding_frac", f"is {message.padding_frac}, but the positions computed make it {share}"

@@ -29,13 +29,12 @@ def insert_lines(connection: Connection, run_key: int, attempt: int, lines: Sequ
     """Store those that are new, and return their number. Raises ConflictError for a number with other content."""
     known = _known(connection, run_key, attempt, lines)
     rows = []
-    for line in lines:
+    for i, line in enumerate(lines):
         place, content = (line.source, line.number), (line.at, SEVERITIES[line.level], line.text)
         stored = known.setdefault(place, content)
         if stored != content:
-            raise ConflictError(
-                "conflicting-line", f"Line {line.number} of {line.source!r} is recorded with other content."
-            )
+            told = f"Line {line.number} of {line.source!r} is recorded with other content."
+            raise ConflictError("conflicting-line", told, pointer=f"/lines/{i}")
         if stored is content:
             rows.append((run_key, attempt, *place, to_microseconds(line.at), content[1], line.text))
     if rows:

@@ -60,7 +60,7 @@ def _new_iterations(
     )
     known = {row.iteration: row.content_hash for row in connection.execute(query)}
     new = []
-    for one in prepared:
+    for i, one in enumerate(prepared):
         number = one.message.iteration
         if number not in known:
             known[number] = one.content_hash
@@ -70,6 +70,7 @@ def _new_iterations(
                 "conflicting-iteration",
                 f"Iteration {number} of this attempt is recorded with other content, which is kept; "
                 "nothing of this batch was stored.",
+                pointer=f"/iterations/{i}",
             )
     return new
 

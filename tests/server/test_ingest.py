@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 import zlib
 from typing import Any
 
@@ -175,6 +176,7 @@ def test_two_spellings_of_one_name_in_one_step_are_refused(sqlite_server: LiveSe
     run = sqlite_server.launch()
     answer = sqlite_server.record(run, step_message(0, metrics={"é": metric(1.0), "e\u0301": metric(2.0)}))
     assert answer.status_code == 422
+    assert [error["pointer"] for error in answer.json()["errors"]] == ["/steps/0/metrics/e\u0301"]
 
 
 def test_a_metric_keeps_the_reduction_that_it_began_with(server: LiveServer) -> None:
@@ -183,6 +185,31 @@ def test_a_metric_keeps_the_reduction_that_it_began_with(server: LiveServer) -> 
     answer = server.record(run, step_message(1, metrics={"m": metric(1.0, reduction=Reduction.MAX)}))
     assert answer.status_code == 422
     assert server.get(f"/runs/{run.id}/steps")["total"] == 1
+
+
+@pytest.mark.parametrize("spelled", ["train/loss", "loss~e\u0301"])
+def test_another_reduction_is_pointed_to_in_the_batch_as_it_was_sent(server: LiveServer, spelled: str) -> None:
+    run = server.launch()
+    # Sent from the last step to the first, so that the place in the batch is not the number of the step.
+    batch = [step_message(step, metrics={spelled: metric(1.0)}) for step in range(20, 0, -1)]
+    odd = {spelled: metric(1.0, reduction=Reduction.MAX), "other": metric(1.0)}
+    batch[17] = step_message(batch[17].step, metrics=odd)
+    server.record(run, step_message(0, metrics={unicodedata.normalize("NFC", spelled): metric(1.0)}))
+    told = server.record(run, *batch).json()["errors"]
+    key = spelled.replace("~", "~0").replace("/", "~1")
+    assert [error["pointer"] for error in told] == [f"/steps/17/metrics/{key}/reduction"]
+
+
+def test_a_conflict_is_pointed_to_in_the_batch(server: LiveServer) -> None:
+    run = server.launch()
+    server.record(run, step_message(3))
+    answer = server.record(run, step_message(5), step_message(4), step_message(3, metrics={"m": metric(1.0)}))
+    told = answer.json()
+    assert (answer.status_code, told["type"]) == (409, "/problems/conflicting-step")
+    assert [error["pointer"] for error in told["errors"]] == ["/steps/2"]
+    server.next_attempt(run)
+    told = server.record(run, step_message(6)).json()
+    assert (told["type"], told["errors"][0]["pointer"]) == ("/problems/stale-attempt", "/attempt")
 
 
 def test_a_resumed_attempt_takes_over_from_its_first_step(server: LiveServer) -> None:

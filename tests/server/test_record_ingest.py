@@ -68,6 +68,8 @@ def test_records_are_taken_once_all_or_none_and_of_the_newest_attempt(server: Li
     conflict = post(server, run, kind, BATCHES[kind][0].model_copy(update=_later(kind)), changed)
     assert conflict.status_code == 409
     assert conflict.json()["type"].startswith("/problems/conflicting-")
+    list_of = {"rollouts": "iterations", "logs": "lines", "checkpoints": "checkpoints"}
+    assert [error["pointer"] for error in conflict.json()["errors"]] == [f"/{list_of[kind]}/1"]
     assert count(server, run, table) == 2
     server.next_attempt(run)
     stale = post(server, run, kind, one)

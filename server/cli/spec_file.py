@@ -51,7 +51,7 @@ def read_spec_file(path: Path, changes: Iterable[str] = ()) -> SpecFile:
         raise _bad(f"{path} must hold the fields of a RunSpec, such as `name: my-run`.")
     made = [change_spec(spec, change) for change in changes]
     _check_json(spec, path)
-    lines, changed = dict(_lines(root, "", path)), dict[str, str]()
+    lines, changed = dict(_lines(root, "", str(path))), dict[str, str]()
     for pointer, told in made:
         # What the file, or an earlier change, says within the value is no longer there.
         _forget(lines, pointer)
@@ -73,23 +73,24 @@ def _forget(places: dict[str, Any], pointer: str) -> None:
         del places[place]
 
 
-def _lines(node: yaml.Node, pointer: str, path: Path) -> Iterator[tuple[str, int]]:
-    if not pointer:
+def _lines(node: yaml.Node | None, pointer: str, source: str) -> Iterator[tuple[str, int]]:
+    """JSON pointer and line of every part. source: what the text is called in a complaint."""
+    if node is not None and not pointer:
         yield "", node.start_mark.line + 1
     if isinstance(node, yaml.MappingNode):
         seen: set[str] = set()
         for key, value in node.value:
             line = key.start_mark.line + 1
             if key.value in seen:
-                raise _bad(f"{path}:{line} says {key.value!r} for the second time.")
+                raise _bad(f"{source}:{line} says {key.value!r} for the second time.")
             seen.add(key.value)
             child = f"{pointer}/{_escaped(str(key.value))}"
             yield child, line
-            yield from _lines(value, child, path)
+            yield from _lines(value, child, source)
     elif isinstance(node, yaml.SequenceNode):
         for k, value in enumerate(node.value):
             yield f"{pointer}/{k}", value.start_mark.line + 1
-            yield from _lines(value, f"{pointer}/{k}", path)
+            yield from _lines(value, f"{pointer}/{k}", source)
 
 
 def change_spec(spec: dict[str, Any], change: str) -> tuple[str, str]:
@@ -102,6 +103,8 @@ def change_spec(spec: dict[str, Any], change: str) -> tuple[str, str]:
         raise _bad(f"--set {change}: write it as path.to.field=value, for example --set batch.type=all.")
     try:
         value = yaml.safe_load(text)
+        for _ in _lines(yaml.compose(text, Loader=yaml.SafeLoader), "", f"--set {change}"):
+            pass  # only to find a key that is said twice
     except yaml.YAMLError as error:
         raise _bad(f"--set {change}: the value is not YAML: {error}") from error
     *parents, last = name.split(".")

@@ -11,7 +11,8 @@ from typing import Any
 import orjson
 from starlette.requests import ClientDisconnect, Request
 
-from server.http.problems import ProblemError
+from server.http.doubled_keys import doubled_key
+from server.http.problems import FieldProblem, ProblemError
 from server.settings import Settings
 
 _GZIP_WINDOW = 16 + zlib.MAX_WBITS
@@ -36,7 +37,7 @@ class StrictRequest(Request):
         return self._body
 
     async def json(self) -> Any:
-        """Raises a problem that names the position: bare NaN and Infinity are no JSON."""
+        """Raises a problem that names the place: NaN and Infinity are no JSON, and a key said twice is a mistake."""
         body = await self.body()
         try:
             value = orjson.loads(body)
@@ -49,6 +50,9 @@ class StrictRequest(Request):
             ) from None
         if b"\\u0000" in body and _has_nul(value):
             raise ProblemError(400, "malformed-json", "A text in the body holds the character U+0000; leave it out.")
+        if (at := doubled_key(body, value)) is not None:
+            told = "is said twice; say it once"
+            raise ProblemError(400, "malformed-json", f"{at}: {told}", errors=[FieldProblem(pointer=at, detail=told)])
         return value
 
     async def drain(self) -> None:

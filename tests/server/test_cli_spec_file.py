@@ -72,6 +72,7 @@ def test_set_of_a_whole_block_is_the_place_of_everything_in_it(path: Path) -> No
         ("name.first=x", "single value"),
         ("name.first.second=x", "single value"),
         ("seed=[1", "not YAML"),
+        ("optimizer={lr: 1, lr: 2}", "says 'lr' for the second time"),
     ],
 )
 def test_a_set_that_fits_nowhere_is_refused(path: Path, change: str, reason: str) -> None:

@@ -11,6 +11,8 @@ import { useDebounced } from "@/lib/use-debounced";
 import styles from "./go-to-dialog.module.css";
 
 const MAX_RUNS = 8;
+/** No name is longer, and no list is asked for more. */
+const MOST_TEXT = 200;
 
 type Target = { kind: "step"; runId: string; step: number } | { kind: "run"; run: RunSummary };
 
@@ -48,6 +50,7 @@ export function GoToDialog({ onClose }: { onClose: () => void }) {
         icon="search"
         placeholder="Name of a run, or number of a step"
         className={styles.field}
+        maxLength={MOST_TEXT}
         value={text}
         onChange={(next) => {
           setText(next);

@@ -1,9 +1,10 @@
 /** The bar over every page: home, where to go, how fresh it is, and the settings of the reader. */
-import { Link, useLocation } from "@tanstack/react-router";
+import { Link, useLocation, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { IconButton } from "@/components/button";
 import { Icon } from "@/components/icon";
 import { Key } from "@/components/key";
+import { Menu } from "@/components/menu";
 import { useShortcuts } from "@/lib/shortcuts";
 import { toggleTheme, useTheme } from "@/lib/theme";
 import { GoToDialog } from "./go-to-dialog";
@@ -59,10 +60,30 @@ export function TopBar() {
           onClick={() => setOpen("keys")}
         />
         <ThemeButton />
+        <span className="narrow-only">
+          <PagesMenu onKeys={() => setOpen("keys")} />
+        </span>
       </div>
       {open === "go-to" && <GoToDialog onClose={close} />}
       {open === "keys" && <KeysDialog onClose={close} />}
     </header>
+  );
+}
+
+/** In the place of the links, where there is no room for them. */
+function PagesMenu({ onKeys }: { onKeys: () => void }) {
+  const navigate = useNavigate();
+  return (
+    <Menu
+      label="Pages"
+      icon="menu"
+      items={[
+        { label: "Runs", act: () => navigate({ to: "/" }) },
+        { label: "Compare", act: () => navigate({ to: "/compare" }) },
+        { label: "New run", act: () => navigate({ to: "/new" }) },
+        { label: "Keyboard shortcuts", act: onKeys },
+      ]}
+    />
   );
 }
 

@@ -1,5 +1,5 @@
 /** Grey bars in the final layout, from 150 ms on; after 8 s the words that say so. Nothing turns or pulses. */
-import { useEffect, useState } from "react";
+import { type CSSProperties, useEffect, useState } from "react";
 import { Button } from "./button";
 import styles from "./loading-bars.module.css";
 
@@ -20,19 +20,34 @@ export interface LoadingBarsProps {
   rows?: number;
   /** Of one row, in px: the final one, so that nothing moves when the content comes. */
   rowHeight?: number;
+  /** Of one row on a narrow screen, where it is a card. */
+  narrowRowHeight?: number;
+  /** Room for the heads of columns above the rows, where the final layout has them. */
+  hasHead?: boolean;
   onRetry?: () => void;
 }
 
-export function LoadingBars({ rows = 3, rowHeight = 40, onRetry }: LoadingBarsProps) {
+export function LoadingBars({
+  rows = 3,
+  rowHeight = 40,
+  narrowRowHeight = rowHeight,
+  hasHead = false,
+  onRetry,
+}: LoadingBarsProps) {
   const showsBars = useHasPassed(BARS_AFTER_MS);
   const showsWords = useHasPassed(WORDS_AFTER_MS);
+  const sizes = {
+    "--rows": rows,
+    "--wide-row": `${rowHeight}px`,
+    "--narrow-row": `${narrowRowHeight}px`,
+  } as CSSProperties;
   return (
-    <div className={styles.loading} aria-busy="true" style={{ minHeight: rows * rowHeight }}>
+    <div className={styles.loading} aria-busy="true" data-head={hasHead || undefined} style={sizes}>
       <span className="sr-only">Loading</span>
       {showsBars &&
         Array.from({ length: rows }, (_, row) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: the rows have no identity
-          <div key={row} className={styles.row} style={{ height: rowHeight }} aria-hidden="true">
+          <div key={row} className={styles.row} aria-hidden="true">
             <i className={styles.bar} />
             <i className={styles.bar} style={{ width: `${48 + ((row * 29) % 40)}%` }} />
             <i className={styles.bar} />

@@ -1,6 +1,7 @@
 /** A button that opens a list of actions over the page, by the browser's own popover: Esc and a click beside it close. */
 import { type KeyboardEvent, useId, useLayoutEffect, useRef, useState } from "react";
 import { IconButton } from "./button";
+import type { IconName } from "./icon";
 import styles from "./menu.module.css";
 
 export interface MenuItem {
@@ -10,7 +11,13 @@ export interface MenuItem {
   act: () => void;
 }
 
-export function Menu({ label, items }: { label: string; items: readonly MenuItem[] }) {
+export interface MenuProps {
+  label: string;
+  icon?: IconName;
+  items: readonly MenuItem[];
+}
+
+export function Menu({ label, icon = "more", items }: MenuProps) {
   const id = useId();
   const list = useRef<HTMLDivElement>(null);
   const button = useRef<HTMLSpanElement>(null);
@@ -32,7 +39,7 @@ export function Menu({ label, items }: { label: string; items: readonly MenuItem
   return (
     <span ref={button} className={styles.place}>
       <IconButton
-        icon="more"
+        icon={icon}
         label={label}
         aria-haspopup="menu"
         aria-expanded={isOpen}

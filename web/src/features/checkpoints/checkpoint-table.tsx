@@ -17,13 +17,13 @@ import styles from "./checkpoints.module.css";
 import { exportCommand } from "./export-command";
 
 const COLUMNS = [
-  { label: "Before step", isNumber: true },
+  { label: "Before step" },
   { label: "Iteration", isNumber: true },
   { label: "Attempt", isNumber: true },
   { label: "Written" },
   { label: "Took", isNumber: true },
   { label: "Size", isNumber: true },
-  { label: "Stands" },
+  { label: "State" },
   { label: "Directory" },
   { label: <span className="sr-only">Actions</span> },
 ];
@@ -57,7 +57,7 @@ interface RowProps {
 function Row({ run, checkpoint, isNext }: RowProps) {
   return (
     <tr data-removed={checkpoint.removed || undefined}>
-      <RowHead data-number>{formatInteger(checkpoint.step)}</RowHead>
+      <RowHead>{formatInteger(checkpoint.step)}</RowHead>
       <NumberCell>
         {checkpoint.phase === "warm_start" ? "warm start " : ""}
         {formatInteger(checkpoint.iteration)}

@@ -32,17 +32,19 @@ export function CheckpointsPage({ runId, search, setSearch }: CheckpointsPagePro
   return (
     <Panel
       title="Checkpoints"
-      note={query.data && noteOf(all, query.hasNextPage)}
+      note={query.data && all.length > 0 && noteOf(all, query.hasNextPage)}
       aside={
-        <Toggle
-          isOn={search.removed === true}
-          onClick={() => setSearch(search.removed ? {} : { removed: true })}
-        >
-          With removed
-        </Toggle>
+        (search.removed || all.some(({ removed }) => removed)) && (
+          <Toggle
+            isOn={search.removed === true}
+            onClick={() => setSearch(search.removed ? {} : { removed: true })}
+          >
+            With removed
+          </Toggle>
+        )
       }
     >
-      {!query.data && !query.error && <LoadingBars rows={LOADING_ROWS} onRetry={query.refetch} />}
+      {!query.data && !query.error && <LoadingBars rows={LOADING_ROWS} hasHead onRetry={query.refetch} />}
       {!query.data && query.error && (
         <ProblemPanel
           title="The checkpoints did not load"

@@ -8,6 +8,7 @@ import { Button, Toggle } from "@/components/button";
 import { ButtonLink } from "@/components/button-link";
 import type { XRange } from "@/components/chart/chart-group";
 import { EmptyState } from "@/components/empty-state";
+import { Key } from "@/components/key";
 import { LoadingBars } from "@/components/loading-bars";
 import { Page } from "@/components/page";
 import { Segmented } from "@/components/segmented";
@@ -39,15 +40,21 @@ export function ComparePage({ search, setSearch }: ComparePageProps) {
       title="Compare"
       note={isEmpty ? null : formatCount(ids.length, "run")}
       actions={
-        <ButtonLink to="/" search={{ sel: ids }} icon="plus">
-          Add run
-        </ButtonLink>
+        !isEmpty && (
+          <ButtonLink to="/" search={{ sel: ids }} icon="plus">
+            Add run
+          </ButtonLink>
+        )
       }
     >
       {isEmpty ? (
         <div className={styles.nothing}>
-          <EmptyState title="Nothing to compare" actions={<ButtonLink to="/">All runs</ButtonLink>}>
-            Select runs in the list, by their boxes or with x, then compare them with c.
+          <EmptyState title="Nothing to compare" actions={<ButtonLink to="/">Select runs</ButtonLink>}>
+            Tick runs in the list, then choose Compare in the bar that appears under it.
+            <span className="wide-only">
+              {" "}
+              By keyboard: <Key>x</Key> ticks, <Key>c</Key> compares.
+            </span>
           </EmptyState>
         </div>
       ) : (

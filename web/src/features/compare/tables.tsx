@@ -4,6 +4,7 @@ import { Toggle } from "@/components/button";
 import { BATCH_SIZE } from "@/components/chart/metric-names";
 import { readingNear } from "@/components/chart/readings";
 import { DataTable } from "@/components/data-table";
+import { MetricText } from "@/components/metric-text";
 import { Panel } from "@/components/panel";
 import { RunDuration } from "@/components/run-standing";
 import { ScrollRegion } from "@/components/scroll-region";
@@ -69,8 +70,8 @@ function Outcome({ runs }: { runs: readonly ComparedRun[] }) {
     ["State", ({ run }) => run.state],
     ["Steps", ({ run }) => formatInteger(run.num_steps)],
     ["Samples", (run) => <SamplesTrained run={run} />],
-    ["Reward, last", ({ run }) => formatMetric("reward", run.last?.reward)],
-    ["Loss, last", ({ run }) => formatMetric("loss", run.last?.loss)],
+    ["Reward, last", ({ run }) => <MetricText name="reward" value={run.last?.reward} />],
+    ["Loss, last", ({ run }) => <MetricText name="loss" value={run.last?.loss} />],
     ["Batch size, last", ({ run }) => formatMetric(BATCH_SIZE, run.last?.global_batch_size)],
     ["Tokens/s, last", ({ run }) => formatMetric("tokens_per_s", run.last?.tokens_per_s)],
     ["Duration", ({ run }) => <RunDuration run={run} />],

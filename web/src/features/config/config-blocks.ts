@@ -20,6 +20,8 @@ export interface ConfigBlock {
 export function configBlocks(spec: unknown, against: unknown, query: string): ConfigBlock[] {
   const [mine, other] = [leavesOf(spec), against === undefined ? null : leavesOf(against)];
   const paths = new Set([...mine.keys(), ...(other?.keys() ?? [])]);
+  // A config of nothing at all.
+  paths.delete("");
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   const blocks = new Map<string, ConfigField[]>();
   for (const path of paths) {

@@ -38,7 +38,13 @@ export function ConfigPage({ runId, search, setSearch }: ConfigPageProps) {
     [run, other, search.q],
   );
   const blocks = other && search.only ? onlyDifferent(all) : all;
-  if (!run) return <LoadingBars rows={LOADING_ROWS} />;
+  if (!run) {
+    return (
+      <div className={styles.nothing}>
+        <LoadingBars rows={LOADING_ROWS} />
+      </div>
+    );
+  }
   return (
     <>
       <Head runId={runId} search={search} setSearch={setSearch} note={other ? noteOf(all) : ""} />
@@ -64,6 +70,9 @@ function configOf(run: Run): unknown {
 }
 
 function Nothing({ search, setSearch }: Pick<ConfigPageProps, "search" | "setSearch">) {
+  if (search.q === undefined && !search.only) {
+    return <EmptyState title="No config">The framework that reports this run has told none.</EmptyState>;
+  }
   if (search.q === undefined) {
     return (
       <EmptyState

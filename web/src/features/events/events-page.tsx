@@ -38,7 +38,7 @@ export function EventsPage({ runId, search, setSearch }: EventsPageProps) {
       note={data ? noteOf(found.length, data.items.length, data.isWhole) : ""}
       aside={<Tools search={search} setSearch={setSearch} />}
     >
-      {!data && !error && <LoadingBars rows={LOADING_ROWS} onRetry={refetch} />}
+      {!data && !error && <LoadingBars rows={LOADING_ROWS} hasHead onRetry={refetch} />}
       {!data && error && (
         <ProblemPanel
           title="The events did not load"
@@ -91,6 +91,7 @@ function Tools({ search, setSearch }: Pick<EventsPageProps, "search" | "setSearc
       </Toggle>
       <TextField
         ref={field}
+        className={styles.find}
         label="Find an event"
         icon="search"
         placeholder="Find an event"

@@ -4,17 +4,24 @@ import { runsOptions } from "@/api/runs";
 import { Button } from "@/components/button";
 import { ButtonLink } from "@/components/button-link";
 import { EmptyState } from "@/components/empty-state";
+import { LoadingBars } from "@/components/loading-bars";
 import { EXAMPLES } from "@/lib/examples";
 import { formatCount, formatInteger } from "@/lib/numbers";
 import { formatClockMinutes, formatDate } from "@/lib/times";
 import type { RunsSearch } from "./runs-search";
 import { countAll, groupByKey } from "./state-groups";
 
+/** As high as what they stand for. */
+const [WAITING_ROWS, WAITING_ROW_PX] = [4, 37];
+
 export function RunsEmpty({ search, onClear }: { search: RunsSearch; onClear: () => void }) {
-  const { data } = useInfiniteQuery(runsOptions({ text: "", states: [] }));
-  const { data: withArchived } = useInfiniteQuery(runsOptions({ text: "", states: [], archived: true }));
-  const [all, archived] = [data?.pages[0], withArchived?.pages[0]];
-  if (!all || !archived) return null;
+  const shown = useInfiniteQuery(runsOptions({ text: "", states: [] }));
+  const withArchived = useInfiniteQuery(runsOptions({ text: "", states: [], archived: true }));
+  const [all, archived] = [shown.data?.pages[0], withArchived.data?.pages[0]];
+  if (!all || !archived) {
+    const retry = () => void Promise.all([shown.refetch(), withArchived.refetch()]);
+    return <LoadingBars rows={WAITING_ROWS} rowHeight={WAITING_ROW_PX} onRetry={retry} />;
+  }
   if (archived.items.length === 0) return <NoRuns />;
   if (all.items.length === 0 && !search.archived) {
     return <AllArchived count={countAll(archived.by_state)} />;

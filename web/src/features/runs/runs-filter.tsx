@@ -7,7 +7,7 @@ import { TextField } from "@/components/text-field";
 import { formatInteger } from "@/lib/numbers";
 import { useShortcuts } from "@/lib/shortcuts";
 import styles from "./runs-filter.module.css";
-import type { RunsSearch } from "./runs-search";
+import { MOST_TEXT, type RunsSearch } from "./runs-search";
 import { countAll, countOf, STATE_GROUPS } from "./state-groups";
 
 export interface RunsFilterProps {
@@ -28,6 +28,7 @@ export function RunsFilter({ search, setSearch, counts }: RunsFilterProps) {
         icon="search"
         placeholder="Filter by name"
         className={styles.field}
+        maxLength={MOST_TEXT}
         value={search.q ?? ""}
         onChange={(q) => setSearch({ ...search, q })}
         onKeyDown={(event) => {

@@ -23,6 +23,8 @@ import { type RunsQuery, useRuns } from "./use-runs";
 
 const RETRY_S = 5;
 const LOADING_ROWS = 8;
+/** A card of a narrow screen. */
+const CARD_PX = 100;
 
 export interface RunsPageProps {
   search: RunsSearch;
@@ -41,7 +43,8 @@ export function RunsPage({ search, setSearch }: RunsPageProps) {
       title="Runs"
       note={all && `${formatCount(countAll(all), "run")}, ${formatInteger(all.running ?? 0)} running`}
       actions={
-        <ButtonLink to="/new" variant="primary" icon="plus">
+        // Without any run the demo is what the page offers first.
+        <ButtonLink to="/new" variant={all && countAll(all) === 0 ? "default" : "primary"} icon="plus">
           New run
         </ButtonLink>
       }
@@ -94,7 +97,8 @@ function RunsBody({ query, search, setSearch }: RunsBodyProps) {
   latest.current = { search, setSearch };
   const { onSelect, onTag } = useMemo(() => rowActions(latest), []);
   if (!data) {
-    if (!error) return <LoadingBars rows={LOADING_ROWS} onRetry={refetch} />;
+    if (!error)
+      return <LoadingBars rows={LOADING_ROWS} narrowRowHeight={CARD_PX} hasHead onRetry={refetch} />;
     const detail = problemSentence(error);
     return (
       <ProblemPanel title="The runs did not load" detail={detail} onRetry={refetch} retryAfterS={RETRY_S} />

@@ -2,6 +2,10 @@
 import { parseSort, sortText } from "./runs-sort";
 import { groupByKey } from "./state-groups";
 
+/** No name is longer, and no list is asked for more. */
+export const MOST_TEXT = 200;
+const MOST_TAGS = 20;
+
 export interface RunsSearch {
   /** Text that the name contains. */
   q?: string;
@@ -21,16 +25,22 @@ export function parseRunsSearch(raw: Record<string, unknown>): RunsSearch {
   const group = typeof raw.state === "string" ? groupByKey(raw.state) : undefined;
   // The router reads `?q=17` as a number.
   const q = typeof raw.q === "string" || typeof raw.q === "number" ? String(raw.q) : "";
-  const [tags, sel] = [texts(raw.tags), texts(raw.sel)];
+  const text = cut(q);
+  const [tags, sel] = [texts(raw.tags).slice(0, MOST_TAGS), texts(raw.sel)];
   const sort = parseSort(raw.sort);
   return {
-    ...(q !== "" && { q }),
+    ...(text !== "" && { q: text }),
     ...(group && { state: group.key }),
     ...(tags.length > 0 && { tags }),
     ...(raw.archived === true && { archived: true }),
     ...(sort && { sort: sortText(sort) }),
     ...(sel.length > 0 && { sel }),
   };
+}
+
+/** By whole characters: half of one cannot be written in an address. */
+function cut(text: string): string {
+  return text.length > MOST_TEXT ? Array.from(text).slice(0, MOST_TEXT).join("") : text;
 }
 
 /** Each once, in their order. */

@@ -12,8 +12,10 @@ import styles from "./plan.module.css";
 import { scheduledNear } from "./plan-levels";
 
 const LR = "lr";
-const SIZE_AXIS = { fromZero: true, percent: false, integer: true, canBeLog: false };
-const LR_AXIS = { fromZero: true, percent: false, integer: false, canBeLog: false };
+/** One grid for both axes. */
+const PART = { rows: 4, from: 0, to: 4 };
+const SIZE_AXIS = { fromZero: true, percent: false, integer: true, canBeLog: false, part: PART };
+const LR_AXIS = { fromZero: true, percent: false, integer: false, canBeLog: false, part: PART };
 const VIEW = { log: false, bands: false, old: false, smoothing: 0 };
 
 export function PlanChart({ plan }: { plan: RunPlan }) {

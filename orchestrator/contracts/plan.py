@@ -126,6 +126,11 @@ class RunPlan(TextModel):
     num_samples: NonNegativeInt
     num_tokens_expected: NonNegativeInt
     """Samples × mean length."""
+    kept_frac: Annotated[float, Field(gt=0.0, le=1.0)] | None
+    """Share of the rollouts that the filter was taken to leave; None: the spec leaves all of them in.
+
+    1: sizes are those before the filter, and real steps are at most as large.
+    """
     num_dropped: NonNegativeInt
     """Rollouts that `remainder: drop` would leave untrained over the whole run."""
     dp: PositiveInt

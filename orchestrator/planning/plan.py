@@ -15,6 +15,7 @@ from orchestrator.contracts.plan import (
     PlanRequest,
     RunPlan,
 )
+from orchestrator.contracts.rollout_spec import ZeroVariancePolicy
 from orchestrator.contracts.run_spec import RunSpec
 from orchestrator.geometry import StepGeometry, geometry_of
 from orchestrator.planning.effort import MAX_EFFORT, scheduling_effort
@@ -65,6 +66,7 @@ def _tell(request: PlanRequest, foreseen: Foreseen) -> RunPlan:
         num_steps=sizes.num_steps,
         num_samples=sizes.num_rollouts,
         num_tokens_expected=round(sizes.num_rollouts * foreseen.lengths.mean),
+        kept_frac=_kept_frac(request),
         num_dropped=sizes.num_dropped,
         dp=foreseen.geometry.dp_size,
         lr_unit=spec.optimizer.lr_schedule.unit,
@@ -74,6 +76,11 @@ def _tell(request: PlanRequest, foreseen: Foreseen) -> RunPlan:
         assumptions=tuple(assumptions(request, foreseen)),
         warnings=tuple(warnings(request, foreseen)),
     )
+
+
+def _kept_frac(request: PlanRequest) -> float | None:
+    leaves_all_in = request.spec.filter.zero_variance is ZeroVariancePolicy.INCLUDE
+    return None if leaves_all_in and request.kept_frac == 1.0 else request.kept_frac
 
 
 def _check_size(spec: RunSpec) -> None:

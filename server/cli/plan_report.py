@@ -31,7 +31,8 @@ def plan_report(name: str, plan: RunPlan, *, width: int) -> RenderableType:
 
 def _summary(plan: RunPlan) -> str:
     sizes = [step.global_batch_size for step in plan.steps]
-    span = "" if not sizes else f" of {_range(min(sizes), max(sizes))} samples"
+    before = " before the filter" if plan.kept_frac == 1 else ""
+    span = "" if not sizes else f" of {_range(min(sizes), max(sizes))} samples{before}"
     dropped = f", {plan.num_dropped:,} rollouts dropped" if plan.num_dropped else ""
     return (
         f"{_counted(plan.num_steps, 'step')}{span}, {_counted(plan.num_samples, 'sample')}, "

@@ -129,7 +129,7 @@ def test_a_good_spec_is_shown_as_a_table_with_curves_and_remarks(
     schedule = {"style": "cosine", "warmup": 640, "decay": 10**6}
     shown = swell("plan", write(iterations=1000, optimizer={"lr": 1e-3, "lr_schedule": schedule}))
     assert (shown.code, shown.err) == (0, "")
-    assert "demo: 1,000 steps of 16 samples, 16,000 samples" in shown.out
+    assert "demo: 1,000 steps of 16 samples before the filter, 16,000 samples" in shown.out
     assert "samples of a step" in shown.out
     assert "learning rate" in shown.out
     assert "┤" in shown.out

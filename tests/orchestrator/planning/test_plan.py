@@ -138,6 +138,12 @@ def test_a_hugging_face_model_is_read_where_it_lies(tmp_path: Path) -> None:
     assert not about(known.assumptions, "model.path")
 
 
+def test_the_share_that_the_filter_leaves_is_told_where_there_is_a_filter() -> None:
+    assert plan().kept_frac == 1.0
+    assert plan(kept_frac=0.5).kept_frac == 0.5
+    assert plan(filter={"zero_variance": "include"}).kept_frac is None
+
+
 def test_what_is_taken_for_granted_is_said() -> None:
     guessed = plan().assumptions
     assert "half of the longest" in about(guessed, "lengths")

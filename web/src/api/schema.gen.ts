@@ -4087,6 +4087,13 @@ export interface components {
             assumptions: string[];
             /** Dp */
             dp: number;
+            /**
+             * Kept Frac
+             * @description Share of the rollouts that the filter was taken to leave; None: the spec leaves all of them in.
+             *
+             *     1: sizes are those before the filter, and real steps are at most as large.
+             */
+            kept_frac: number | null;
             lr_unit: components["schemas"]["LrUnit"];
             maxima: components["schemas"]["PlanMaxima"];
             /** Mean Idle Bound Frac */

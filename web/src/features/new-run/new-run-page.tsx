@@ -18,9 +18,10 @@ import { usePageTitle } from "@/lib/use-page-title";
 import { BATCH_TYPES, batchTypeOf, withBatchType } from "./batch-block";
 import { Changes } from "./changes";
 import { SpecEditor } from "./editor/spec-editor";
+import { useKeptFrac } from "./kept-frac";
 import styles from "./new-run-page.module.css";
 import { PlanPart } from "./plan/plan-part";
-import { type Planned, usePlan } from "./plan/use-plan";
+import { type Measured, type Planned, usePlan } from "./plan/use-plan";
 import type { LayoutChanges } from "./run-text";
 import { problemsInText, readSpec, type TextProblem } from "./spec-text";
 import { beginningKey, useBeginning } from "./use-beginning";
@@ -48,8 +49,8 @@ export function NewRunPage({ example, from, changes }: NewRunPageProps) {
   const [usesOwnLengths, setUsesOwnLengths] = useState(false);
   // A run that made no step has no lengths to give.
   const measured = parent && parent.num_steps > 0 ? parent : null;
-  const lengths = measured && !usesOwnLengths ? measured.id : null;
-  const plan = usePlan(text, lengths);
+  const keptFrac = useKeptFrac(measured?.id ?? null);
+  const plan = usePlan(text, usesOwnLengths ? null : measured && takenFrom(measured.id, keptFrac));
   const { launch, isPending, failure } = useLaunch(text, setRefused);
   const problems = refused.length > 0 ? refused : plan.problems;
   const why = isLoading ? null : whyNoLaunch(plan, problems);
@@ -83,12 +84,18 @@ export function NewRunPage({ example, from, changes }: NewRunPageProps) {
           plan={plan}
           isLoading={isLoading}
           parent={measured}
+          keptFrac={keptFrac ?? null}
           usesOwnLengths={usesOwnLengths}
           setUsesOwnLengths={setUsesOwnLengths}
         />
       </div>
     </Page>
   );
+}
+
+/** Undefined until it is known what was kept. */
+function takenFrom(runId: string, keptFrac: number | null | undefined): Measured | undefined {
+  return keptFrac === undefined ? undefined : { runId, keptFrac };
 }
 
 /** Why the text as it stands cannot be launched; null: it can. */

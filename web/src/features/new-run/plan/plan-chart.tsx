@@ -99,7 +99,10 @@ function Reading({ plan, group }: { plan: RunPlan; group: ChartGroup }) {
   return (
     <p className={styles.reading}>
       <b>Step {formatInteger(step.step)}</b>
-      <span>{formatInteger(step.global_batch_size)} samples</span>
+      <span>
+        {plan.kept_frac === 1 && "up to "}
+        {formatInteger(step.global_batch_size)} samples
+      </span>
       <span>LR {formatMetric(LR, step.lr)}</span>
       {cut?.geometry && (
         <span>

@@ -4,6 +4,7 @@ import { Banner } from "@/components/banner";
 import { Button, Toggle } from "@/components/button";
 import { EmptyState } from "@/components/empty-state";
 import { LoadingBars } from "@/components/loading-bars";
+import { ProblemPanel } from "@/components/problem-panel";
 import styles from "./plan.module.css";
 import { PlanView } from "./plan-view";
 import type { Planned } from "./use-plan";
@@ -14,27 +15,37 @@ export interface PlanPartProps {
   isLoading: boolean;
   /** The run whose lengths can be taken. */
   parent: Run | null;
+  /** The share of its rollouts that its filter left, where it left some out. */
+  keptFrac: number | null;
   usesOwnLengths: boolean;
   setUsesOwnLengths: (isOwn: boolean) => void;
 }
 
 const ROWS = 10;
+const RETRY_S = 5;
 
-export function PlanPart({ plan, isLoading, parent, usesOwnLengths, setUsesOwnLengths }: PlanPartProps) {
+export function PlanPart({
+  plan,
+  isLoading,
+  parent,
+  keptFrac,
+  usesOwnLengths,
+  setUsesOwnLengths,
+}: PlanPartProps) {
   return (
     <div className={styles.part}>
       {parent && (
         <div className={styles.lengths}>
-          Lengths
+          {keptFrac === null ? "Lengths" : "Lengths and share that is kept"}
           <Toggle isOn={!usesOwnLengths} onClick={() => setUsesOwnLengths(false)}>
-            of <bdi>{parent.name}</bdi>
+            measured by <bdi>{parent.name}</bdi>
           </Toggle>
           <Toggle isOn={usesOwnLengths} onClick={() => setUsesOwnLengths(true)}>
-            assumed from the spec
+            assumed
           </Toggle>
         </div>
       )}
-      {plan.failure !== null && (
+      {plan.failure !== null && plan.plan && (
         <Banner kind="error" detail={plan.failure} actions={<Button onClick={plan.retry}>Try now</Button>}>
           The plan did not load.
         </Banner>
@@ -72,7 +83,18 @@ function Body({ plan, isLoading }: Pick<PlanPartProps, "plan" | "isLoading">) {
       </div>
     );
   }
-  if (plan.failure !== null) return null;
+  if (plan.failure !== null) {
+    return (
+      <div className={styles.nothing}>
+        <ProblemPanel
+          title="The plan did not load"
+          detail={plan.failure}
+          onRetry={plan.retry}
+          retryAfterS={RETRY_S}
+        />
+      </div>
+    );
+  }
   return (
     <div className={styles.nothing}>
       <LoadingBars rows={ROWS} onRetry={plan.retry} />

@@ -57,11 +57,11 @@ function Figures({ plan }: { plan: RunPlan }) {
   const numOver = cut.filter(({ num_over_cap }) => num_over_cap > 0).length;
   return (
     <dl className={styles.figures}>
-      <Figure label="Steps" value={formatInteger(plan.num_steps)}>
+      <Figure label={upTo("Steps", plan)} value={formatInteger(plan.num_steps)}>
         {formatInteger(plan.num_samples)} samples
       </Figure>
-      <Figure label="Batch size" value={steps.length > 0 ? tight(sizes) : "–"}>
-        {plan.num_dropped > 0 ? `${formatCount(plan.num_dropped, "rollout")} dropped` : "none dropped"}
+      <Figure label={upTo("Batch size", plan)} value={steps.length > 0 ? tight(sizes) : "–"}>
+        {keptWords(plan)}
       </Figure>
       <Figure label="Micro-batches" value={cut.length > 0 ? tight(microBatches) : "–"}>
         per rank, on {formatCount(plan.dp, "rank")}
@@ -80,6 +80,17 @@ function Figures({ plan }: { plan: RunPlan }) {
       </Figure>
     </dl>
   );
+}
+
+/** A filter that leaves nobody knows how much makes steps smaller, or fewer. */
+function upTo(label: string, { kept_frac }: RunPlan): string {
+  return kept_frac === 1 ? `${label}, up to` : label;
+}
+
+function keptWords({ kept_frac, num_dropped }: RunPlan): string {
+  if (num_dropped > 0) return `${formatCount(num_dropped, "rollout")} dropped`;
+  if (kept_frac === null) return "none dropped";
+  return kept_frac === 1 ? "before the filter" : `${formatPercent(kept_frac)} pass the filter`;
 }
 
 function Figure({ label, value, children }: { label: string; value: string; children: React.ReactNode }) {

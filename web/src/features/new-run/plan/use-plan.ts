@@ -32,14 +32,26 @@ interface Answer {
   tookMs: number;
 }
 
-/** `parentId`: a run whose samples' lengths are taken; null: lengths are assumed. */
-export function usePlan(text: string, parentId: string | null): Planned {
+/** What an earlier run measured. */
+export interface Measured {
+  /** The run whose samples' lengths are taken. */
+  runId: string;
+  /** The share of its rollouts that its filter left; null: it left none out, or nothing is known of it. */
+  keptFrac: number | null;
+}
+
+/** `measured` null: lengths are assumed, and the filter leaves everything; undefined: it is not known yet. */
+export function usePlan(text: string, measured: Measured | null | undefined): Planned {
   const settled = useDebounced(text, TYPING_MS);
   const read = useMemo(() => readSpec(settled), [settled]);
   const isEmpty = settled.trim() === "";
   const isReadable = !isEmpty && read.problems.length === 0;
-  const lengths = parentId === null ? null : ({ type: "run", run: parentId } as const);
-  const query = useQuery({ ...planOptions(read.spec, lengths), enabled: isReadable });
+  const lengths = measured ? ({ type: "run", run: measured.runId } as const) : null;
+  const keptFrac = filters(read.spec) ? (measured?.keptFrac ?? 1) : 1;
+  const query = useQuery({
+    ...planOptions(read.spec, lengths, keptFrac),
+    enabled: isReadable && measured !== undefined,
+  });
   const refused = isReadable && query.data && !query.isPlaceholderData ? query.data.fields : [];
   const isRefused = refused.length > 0;
   // Lengths that cannot be had are no fault of the text, which may still be launched.
@@ -55,6 +67,15 @@ export function usePlan(text: string, parentId: string | null): Planned {
     isEmpty: text.trim() === "",
     retry: () => void query.refetch(),
   };
+}
+
+/** Whether the spec's filter leaves rollouts out; one that says nothing of it does. */
+function filters(spec: unknown): boolean {
+  return valueAt(valueAt(spec, "filter"), "zero_variance") !== "include";
+}
+
+function valueAt(tree: unknown, key: string): unknown {
+  return typeof tree === "object" && tree !== null ? (tree as Record<string, unknown>)[key] : undefined;
 }
 
 /** While a text cannot be planned, the plan of the last one that could stays in view. */

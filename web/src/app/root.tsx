@@ -8,12 +8,14 @@ import { Toast } from "@/components/toast";
 import { followSequences, useShortcuts } from "@/lib/shortcuts";
 import { OfflineBanner } from "./offline-banner";
 import styles from "./root.module.css";
+import { showFocused } from "./show-focused";
 import { TopBar } from "./top-bar";
 
 export function Root() {
   const isSignedOut = useIsSignedOut();
   const navigate = useNavigate();
   useEffect(followSequences, []);
+  useEffect(showFocused, []);
   useShortcuts({
     "g r": () => navigate({ to: "/" }),
     "g n": () => navigate({ to: "/new" }),

@@ -13,7 +13,16 @@ export const HIGHLIGHT = HighlightStyle.define([
 
 export const THEME = EditorView.theme({
   "&": { font: "var(--code-12)", color: "var(--text)", backgroundColor: "transparent" },
-  "&.cm-focused": { outline: "2px solid var(--focus)", outlineOffset: "-2px" },
+  "&.cm-focused": { outline: "0" },
+  // Over the line that is written in, which would cover an outline.
+  "&.cm-focused::after": {
+    content: '""',
+    position: "absolute",
+    inset: "0",
+    zIndex: "1",
+    border: "2px solid var(--focus)",
+    pointerEvents: "none",
+  },
   ".cm-scroller": { font: "var(--code-12)", lineHeight: "20px" },
   ".cm-content": { padding: "8px 0", minHeight: "320px", caretColor: "var(--text)" },
   ".cm-cursor": { borderLeftColor: "var(--text)" },

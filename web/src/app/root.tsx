@@ -3,9 +3,11 @@ import { Outlet, useNavigate } from "@tanstack/react-router";
 import { useEffect } from "react";
 import { useConnection } from "@/api/live/connection";
 import { useIsSignedOut } from "@/api/session";
+import { ButtonLink } from "@/components/button-link";
 import { EmptyState } from "@/components/empty-state";
 import { Toast } from "@/components/toast";
 import { followSequences, useShortcuts } from "@/lib/shortcuts";
+import { Logo } from "./logo";
 import { OfflineBanner } from "./offline-banner";
 import styles from "./root.module.css";
 import { showFocused } from "./show-focused";
@@ -47,6 +49,9 @@ function Freshness({ children }: { children: React.ReactNode }) {
 function SignedOut() {
   return (
     <main className={styles.centre}>
+      <p className={styles.brand}>
+        <Logo /> Swell
+      </p>
       <EmptyState title="This browser is not signed in" headingLevel={1}>
         Open the login link that <code>swell up</code> prints on the server’s machine. It works once.
       </EmptyState>
@@ -57,7 +62,11 @@ function SignedOut() {
 export function PageMissing() {
   return (
     <main className={styles.centre}>
-      <EmptyState title="There is no such page" headingLevel={1}>
+      <EmptyState
+        title="There is no such page"
+        headingLevel={1}
+        actions={<ButtonLink to="/">All runs</ButtonLink>}
+      >
         Nothing of Swell lives at this address.
       </EmptyState>
     </main>

@@ -56,7 +56,7 @@ export function LoadingBars({
         ))}
       {showsWords && (
         <p className={styles.words} role="status">
-          Still loading. The server has not answered for 8{"\u00a0"}s.
+          <span className={styles.plate}>Still loading. The server has not answered for 8{"\u00a0"}s.</span>
           {onRetry && <Button onClick={onRetry}>Try now</Button>}
         </p>
       )}

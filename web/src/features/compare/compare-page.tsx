@@ -105,6 +105,7 @@ function Comparison({ ids, search, setSearch }: ComparePageProps & { ids: string
               onRemove={(id) => setSearch({ runs: without(ids, id) })}
             />
             <div className={styles.charts}>
+              {metrics.length === 0 && <NoMetric onUsual={() => setSearch({ metrics: undefined })} />}
               {metrics.map((name) => (
                 <ComparePanel
                   key={name}
@@ -126,6 +127,16 @@ function Comparison({ ids, search, setSearch }: ComparePageProps & { ids: string
         </>
       )}
     </>
+  );
+}
+
+function NoMetric({ onUsual }: { onUsual: () => void }) {
+  return (
+    <div className={styles.nothing}>
+      <EmptyState title="No metric is drawn" actions={<Button onClick={onUsual}>Draw the usual four</Button>}>
+        Add one by its name, in the field above.
+      </EmptyState>
+    </div>
   );
 }
 

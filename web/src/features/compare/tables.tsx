@@ -60,7 +60,13 @@ function Differences({ runs, showsAll, setShowsAll }: TablesProps) {
           </tbody>
         </DataTable>
       </ScrollRegion>
-      {rows.length === 0 && <p className={styles.none}>The specs are equal but for their names.</p>}
+      {rows.length === 0 && (
+        <p className={styles.none}>
+          {runs.length < 2
+            ? "Nothing to differ from: one run is drawn."
+            : "The specs are equal but for their names."}
+        </p>
+      )}
     </Panel>
   );
 }

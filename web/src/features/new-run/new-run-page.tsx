@@ -172,7 +172,7 @@ function Beginnings({ parent, onPick }: { parent: Run | null; onPick: Draft["pic
     <>
       {parent ? (
         <>
-          from <bdi>{parent.name}</bdi>
+          from <bdi>{parent.name}</bdi>, or begin with
         </>
       ) : (
         "Begin with"

@@ -38,7 +38,8 @@ export function SelectionBar({ ids, allAreOver, onClear }: SelectionBarProps) {
   return (
     <section className={styles.bar} aria-label="Selected runs">
       <span role="status">
-        {formatCount(ids.length, "run")} selected
+        {formatCount(ids.length, "run")}
+        <span className={styles.word}> selected</span>
         {ids.length > MOST_RUNS && `, the first ${MOST_RUNS} are compared`}
       </span>
       <ButtonLink to="/compare" search={{ runs }} variant="primary">

@@ -13,7 +13,7 @@ import { scheduledNear } from "./plan-levels";
 
 const LR = "lr";
 /** One grid for both axes. */
-const PART = { rows: 4, from: 0, to: 4 };
+const PART = { rows: 5, from: 0, to: 5 };
 const SIZE_AXIS = { fromZero: true, percent: false, integer: true, canBeLog: false, part: PART };
 const LR_AXIS = { fromZero: true, percent: false, integer: false, canBeLog: false, part: PART };
 const VIEW = { log: false, bands: false, old: false, smoothing: 0 };

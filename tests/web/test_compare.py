@@ -83,6 +83,16 @@ def test_without_runs_it_says_how_to_choose_them(server: LiveServer, page: Page)
     assert severe_findings(page) == []
 
 
+@pytest.mark.usefixtures("runs")
+def test_without_metrics_it_says_how_to_draw_some(server: LiveServer, page: Page) -> None:
+    run = server.get("/runs")["items"][0]["id"]
+    page.goto(f'{server.url}/compare?runs=["{run}"]&metrics=[]')
+    expect(page.get_by_role("heading", name="No metric is drawn")).to_be_visible()
+    assert severe_findings(page) == []
+    page.get_by_role("button", name="Draw the usual four").click()
+    expect(page.get_by_role("region", name="reward/mean").locator("canvas")).to_be_visible()
+
+
 def test_a_long_list_loads_as_it_is_scrolled_and_draws_only_what_is_seen(server: LiveServer, page: Page) -> None:
     for number in range(180):
         server.submit(name=f"run-{number:03}")

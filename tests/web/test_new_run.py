@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from tests.server.live_server import LiveServer
+from tests.server.record_factories import group_message, iteration_message, post, rollout_message
 from tests.web.browser import severe_findings, watched_context
 from tests.web.conftest import login_url
 from tests.web.recorded_run import record
@@ -40,10 +41,42 @@ def test_an_example_is_planned_before_it_is_launched(server: LiveServer, page: P
     expect(editor(page)).to_contain_text("name: demo")
     plan = page.get_by_role("region", name="Plan", exact=True)
     expect(plan).to_contain_text("This plan is possible")
-    expect(plan).to_contain_text(re.compile(r"Steps220"))
+    expect(plan).to_contain_text(re.compile(r"Steps, up to220"))
     expect(plan.get_by_role("img", name="Batch size and learning rate by step")).to_be_visible()
     expect(page.get_by_role("region", name="By level", exact=True)).to_contain_text("0 to")
     assert severe_findings(page) == []
+
+
+def test_sizes_are_upper_limits_where_a_filter_leaves_rollouts_out(server: LiveServer, page: Page) -> None:
+    page.goto(f"{server.url}/new?example=demo")
+    plan = page.get_by_role("region", name="Plan", exact=True)
+    expect(plan).to_contain_text(re.compile(r"Batch size, up to1,024before the filter"))
+    expect(plan).to_contain_text("up to 1,024 samples")
+    line = editor(page).locator(".cm-line", has_text="filter:")
+    line.click()
+    page.keyboard.press("End")
+    for _ in "exclude}":
+        page.keyboard.press("Backspace")
+    page.keyboard.type("include}")
+    expect(plan).to_contain_text(re.compile(r"Batch size1,024none dropped"))
+
+
+def test_a_clone_is_planned_with_the_share_that_its_parents_filter_left(server: LiveServer, page: Page) -> None:
+    run = server.launch(name="filters")
+    record(server, run, range(4))
+    rollouts = [
+        rollout_message(str(k), fate="trained", step=0)
+        if k < 5
+        else rollout_message(str(k), fate="filtered", reason="zero_variance", step=None)
+        for k in range(8)
+    ]
+    told = iteration_message(0, [group_message("group", rollouts)])
+    assert post(server, run, "rollouts", told).status_code == 200
+    page.goto(f"{server.url}/new?from={run.id}")
+    plan = page.get_by_role("region", name="Plan", exact=True)
+    expect(plan).to_contain_text("62.5% pass the filter")
+    page.get_by_role("button", name="assumed").click()
+    expect(plan).to_contain_text("before the filter")
 
 
 def test_the_plan_follows_the_batch_policy(server: LiveServer, page: Page) -> None:
@@ -52,7 +85,7 @@ def test_the_plan_follows_the_batch_policy(server: LiveServer, page: Page) -> No
     expect(plan).to_contain_text("1,024")
     page.get_by_role("group", name="Batch policy").get_by_role("button", name="fixed").click()
     expect(editor(page)).to_contain_text("batch: {type: fixed, global_batch_size: 256}")
-    expect(plan).to_contain_text(re.compile(r"Batch size256"))
+    expect(plan).to_contain_text(re.compile(r"Batch size, up to256"))
     expect(plan).to_contain_text("This plan is possible")
     page.get_by_role("button", name="Launch run").click()
     expect(page.get_by_role("heading", name="demo", level=1)).to_be_visible()

@@ -77,6 +77,18 @@ def test_a_failed_run_goes_on_from_a_checkpoint_of_its_own(server: LiveServer, p
     assert "step 1" in str(server.get(f"/runs/{run.id}/events")["items"][-1])
 
 
+def test_the_command_that_exports_a_checkpoint_is_copied(server: LiveServer, page: Page) -> None:
+    run = server.launch(name="saves")
+    record(server, run, range(3))
+    assert post(server, run, "checkpoints", checkpoint_message(60)).status_code == 200
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto(f"{server.url}/runs/{run.id}/checkpoints")
+    page.get_by_role("button", name="Copy export command").click()
+    expect(page.get_by_text("Command copied")).to_be_visible()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied == f"swell export-model {run.id} {run.id}-step-60 --step 60"
+
+
 def test_the_server_sorts_the_list(server: LiveServer, page: Page) -> None:
     for number, name in enumerate(("b", "a", "c")):
         record(server, server.launch(name=f"run {name}"), range(number + 1))

@@ -18,7 +18,8 @@ from orchestrator.contracts.plan import RunPlan
 from orchestrator.contracts.run_spec import RunSpec
 from orchestrator.data.tasks import TaskError, make_task
 from orchestrator.mirrors.libraries import tracking_problems
-from trainer.contracts.model_spec import HuggingFaceModelSpec, HuggingFaceShape, ScratchModelSpec
+from trainer.contracts.model_directory import check_weight_files, model_shape
+from trainer.contracts.model_spec import HuggingFaceModelSpec, ScratchModelSpec
 from trainer.contracts.parallelism_spec import ParallelismSpec, layout_problems
 
 _TOKENIZER_FILES = ("tokenizer.json", "tokenizer.model", "vocab.json")
@@ -50,7 +51,7 @@ def find_wrong(spec: RunSpec) -> list[Problem]:
     if isinstance(spec.model, HuggingFaceModelSpec):
         problems += [("model.path", message) for message in _model_problems(Path(spec.model.path))]
         if not problems:
-            problems += _shape_problems(Path(spec.model.path) / "config.json", spec.parallelism)
+            problems += _training_problems(spec.model, spec.parallelism)
     problems += _number_problems(spec.model_dump(), "")
     problems += _data_problems(spec.data, needs_answers=spec.warm_start is not None)
     return problems
@@ -139,23 +140,27 @@ def _config_problems(path: Path) -> Iterator[str]:
         return
     try:
         config = json.loads(path.read_bytes())
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         yield f"{path} is not JSON: {error}"
         return
     if not isinstance(config, dict) or "model_type" not in config:
         yield f"{path} does not say its model_type"
 
 
-def _shape_problems(path: Path, parallelism: ParallelismSpec) -> Iterator[Problem]:
-    """Whether the model can be trained, and cut as the layout asks."""
+def _training_problems(model: HuggingFaceModelSpec, parallelism: ParallelismSpec) -> Iterator[Problem]:
+    """Whether the model can be trained, be cut as the layout asks, and has all its weights."""
     try:
-        shape = HuggingFaceShape.from_config(json.loads(path.read_bytes()))
+        shape = model_shape(model)
     except ValueError as error:
-        yield "model.path", f"{path}: {error}"
+        yield "model.path", f"{model.path}: {error}"
         return
     for problem in layout_problems(shape, parallelism):
         for axis in problem.axes:
-            yield f"parallelism.{axis}", f"{problem.message} of {path}; lower it"
+            yield f"parallelism.{axis}", f"{problem.message} of {Path(model.path) / 'config.json'}; lower it"
+    try:
+        check_weight_files(model)
+    except ValueError as error:
+        yield "model.path", str(error)
 
 
 def _data_problems(data: ReasoningGymDataSpec, *, needs_answers: bool) -> Iterator[Problem]:

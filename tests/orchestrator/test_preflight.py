@@ -5,12 +5,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
+from safetensors.numpy import save_file
 
 from orchestrator.contracts.run_spec import RunSpec
 from orchestrator.preflight import find_too_large, find_wrong, preflight
 from tests.orchestrator.run_factories import run_spec
+from trainer.architecture import Architecture
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -19,10 +22,12 @@ CONFIG = {
     "model_type": "qwen3",
     "architectures": ["Qwen3ForCausalLM"],
     "num_hidden_layers": 4,
+    "hidden_size": 16,
     "num_attention_heads": 4,
     "num_key_value_heads": 2,
     "intermediate_size": 48,
     "vocab_size": 301,
+    "tie_word_embeddings": True,
 }
 
 
@@ -37,7 +42,8 @@ def with_task(**task: object) -> RunSpec:
 
 def complete_model(path: Path) -> Path:
     (path / "config.json").write_text(json.dumps(CONFIG))
-    (path / "model.safetensors").write_bytes(b"")
+    shapes = Architecture.from_hf_config(CONFIG).tensor_shapes()
+    save_file({name: np.zeros(shape, np.float32) for name, shape in shapes.items()}, path / "model.safetensors")
     (path / "tokenizer.json").write_text("{}")
     return path
 
@@ -81,7 +87,14 @@ def test_a_config_that_says_no_model_is_told(tmp_path: Path, text: str) -> None:
     ("changes", "told"),
     [
         ({"architectures": ["MambaForCausalLM"]}, "MambaForCausalLM"),
-        ({"num_hidden_layers": None}, "num_hidden_layers=None must be a positive integer"),
+        ({"num_hidden_layers": None}, "num_hidden_layers missing"),
+        ({"hidden_size": 16.0}, "hidden_size=16.0 must be a positive integer"),
+        ({"rms_norm_eps": float("nan")}, "rms_norm_eps=nan must be a positive number"),
+        ({"num_key_value_heads": 3}, "num_attention_heads=4 is not a multiple of num_key_value_heads=3"),
+        ({"rope_scaling": {"rope_type": "yarn"}}, "rope_scaling.factor is missing"),
+        ({"rope_scaling": {"rope_type": "dynamic", "factor": 2.0}}, "rope_type='dynamic' is not supported"),
+        ({"use_sliding_window": True}, "sliding-window attention"),
+        ({"quantization_config": {"bits": 4}}, "quantization_config is not supported"),
     ],
 )
 def test_a_model_that_cannot_be_trained_is_told(tmp_path: Path, changes: dict[str, object], told: str) -> None:
@@ -89,6 +102,40 @@ def test_a_model_that_cannot_be_trained_is_told(tmp_path: Path, changes: dict[st
     [(field, message)] = preflight(with_model(tmp_path))
     assert field == "model.path"
     assert told in message
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"num_hidden_layers": 5}, "missing model.layers.4."),
+        ({"num_hidden_layers": 3}, "unexpected model.layers.3."),
+        ({"intermediate_size": 64}, "mlp.gate_proj.weight has shape (48, 16), config.json says (64, 16)"),
+        ({"tie_word_embeddings": False}, "missing lm_head.weight"),
+    ],
+)
+def test_weights_that_are_not_those_of_the_config_are_told(
+    tmp_path: Path, changes: dict[str, object], told: str
+) -> None:
+    (complete_model(tmp_path) / "config.json").write_text(json.dumps({**CONFIG, **changes}))
+    [(field, message)] = preflight(with_model(tmp_path))
+    assert field == "model.path"
+    assert told in message
+
+
+def test_a_weight_file_that_was_cut_short_is_told(tmp_path: Path) -> None:
+    weights = complete_model(tmp_path) / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-8])
+    [(field, message)] = preflight(with_model(tmp_path))
+    assert (field, str(weights) in message, "cut short" in message) == ("model.path", True, True)
+
+
+def test_a_shard_that_the_index_names_and_nobody_copied_is_told(tmp_path: Path) -> None:
+    complete_model(tmp_path)
+    names = Architecture.from_hf_config(CONFIG).tensor_shapes()
+    index = {"weight_map": dict.fromkeys(names, "model.safetensors") | {"model.norm.weight": "two.safetensors"}}
+    (tmp_path / "model.safetensors.index.json").write_text(json.dumps(index))
+    [(field, message)] = preflight(with_model(tmp_path))
+    assert (field, "two.safetensors, which does not exist" in message) == ("model.path", True)
 
 
 @pytest.mark.parametrize(

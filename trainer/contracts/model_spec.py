@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Self, TypeAlias
+from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import Field, PositiveInt, model_validator
 
@@ -60,43 +58,6 @@ class HuggingFaceModelSpec(TextModel):
     type: Literal["huggingface"]
     path: Annotated[str, Field(min_length=1)]
     """A directory that every machine of the run can read. Nothing is downloaded."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HuggingFaceShape:
-    """What of a config.json says whether Swell can train the model, and under which layouts."""
-
-    num_layers: int
-    num_attention_heads: int
-    num_query_groups: int
-    ffn_hidden_size: int
-    vocab_size: int
-
-    @classmethod
-    def from_config(cls, config: Mapping[str, Any]) -> Self:
-        """Read a config.json.
-
-        Raises:
-            ValueError: the architecture is unknown, or a size is missing or no positive integer.
-        """
-        names = config.get("architectures")
-        if not isinstance(names, list) or len(names) != 1 or names[0] not in HF_ARCHITECTURES:
-            raise ValueError(f"architectures={names} is not supported; supported are {sorted(HF_ARCHITECTURES)}")
-        heads = _size(config, "num_attention_heads")
-        return cls(
-            num_layers=_size(config, "num_hidden_layers"),
-            num_attention_heads=heads,
-            num_query_groups=_size(config, "num_key_value_heads") if config.get("num_key_value_heads") else heads,
-            ffn_hidden_size=_size(config, "intermediate_size"),
-            vocab_size=_size(config, "vocab_size"),
-        )
-
-
-def _size(config: Mapping[str, Any], name: str) -> int:
-    value = config.get(name)
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name}={value!r} must be a positive integer")
-    return value
 
 
 ModelSpec: TypeAlias = Annotated[ScratchModelSpec | HuggingFaceModelSpec, Field(discriminator="type")]

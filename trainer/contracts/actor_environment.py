@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
+
 _MIB = 1 << 20
 
 _ALLOCATOR = {
@@ -17,7 +20,13 @@ _ALLOCATOR = {
 """Of glibc's malloc, see "Memory Allocation Tunables" in its manual. Other C libraries ignore them."""
 
 
-def actor_environment(num_threads: int) -> dict[str, str]:
-    """Variables for an actor that computes with so many threads."""
-    tunables = ":".join(f"glibc.malloc.{name}={value}" for name, value in _ALLOCATOR.items())
-    return {"OMP_NUM_THREADS": str(num_threads), "GLIBC_TUNABLES": tunables}
+def actor_environment(num_threads: int, inherited: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Variables for an actor that computes with so many threads.
+
+    inherited: what this process was started with; tunables that are set there stay as they are.
+    """
+    ours = {f"glibc.malloc.{name}": str(value) for name, value in _ALLOCATOR.items()}
+    set_before = (part.partition("=") for part in inherited.get("GLIBC_TUNABLES", "").split(":"))
+    tunables = ours | {name: value for name, equals, value in set_before if equals}
+    told = ":".join(f"{name}={value}" for name, value in tunables.items())
+    return {"OMP_NUM_THREADS": str(num_threads), "GLIBC_TUNABLES": told}

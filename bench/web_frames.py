@@ -1,7 +1,4 @@
-"""Frames per second while a reader moves the cursor, zooms and pans, by real input events. Part of `bench.web`.
-
-Charts are zoomed by dragging a range; what is panned, by wheel and by drag, is the timeline.
-"""
+"""Frames per second while a reader moves the cursor, zooms and pans, by real input events. Part of `bench.web`."""
 
 from __future__ import annotations
 
@@ -55,6 +52,7 @@ def _measure_charts(browser: Browser, server: LiveServer, num_steps: int) -> Non
     what = f"{NUM_COMPARED} × {num_steps:,} points"
     _say_frames(f"cursor over {what}", page, lambda: _sweep(page, plot))
     _say_frames(f"zoom into and out of {what}", page, lambda: _zoom(page, plot))
+    _say_frames(f"zoom by wheel and pan by drag of {what}", page, lambda: _wheel(page, plot, pan_with="Shift"))
     page.context.close()
 
 
@@ -107,14 +105,19 @@ def _zoom(page: Page, plot: Locator) -> None:
     page.wait_for_timeout(300)
 
 
-def _wheel(page: Page, plot: Locator) -> None:
+def _wheel(page: Page, plot: Locator, *, pan_with: str | None = None) -> None:
+    """Zooms in by the wheel, half of the way out, and drags what is left to both sides."""
     left, width, y = _box(plot)
     page.mouse.move(left + 0.5 * width, y)
     page.keyboard.down("Control")
     for by in (-60,) * 12 + (60,) * 8:
         page.mouse.wheel(0, by)
     page.keyboard.up("Control")
+    if pan_with:
+        page.keyboard.down(pan_with)
     page.mouse.down()
     for share in (0.2, 0.8):
         page.mouse.move(left + share * width, y, steps=20)
     page.mouse.up()
+    if pan_with:
+        page.keyboard.up(pan_with)

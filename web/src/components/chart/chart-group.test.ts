@@ -4,11 +4,13 @@ import { ChartGroup } from "./chart-group";
 let frames: (() => void)[] = [];
 
 beforeEach(() => {
+  vi.useFakeTimers();
   frames = [];
   vi.stubGlobal("requestAnimationFrame", (callback: () => void) => frames.push(callback));
 });
 afterEach(() => {
   vi.unstubAllGlobals();
+  vi.useRealTimers();
 });
 
 function nextFrame(): void {
@@ -39,6 +41,31 @@ test("a chart off the screen is drawn when it comes near", () => {
   group.invalidate(chart);
   nextFrame();
   expect(chart.redraw).toHaveBeenCalledTimes(1);
+});
+
+test("of points that come in a row the first is drawn at once, the others together", () => {
+  const group = new ChartGroup();
+  const chart = member();
+  for (let answer = 0; answer < 5; answer++) {
+    group.announce(chart);
+    nextFrame();
+  }
+  expect(chart.redraw).toHaveBeenCalledTimes(1);
+  vi.advanceTimersByTime(120);
+  nextFrame();
+  expect(chart.redraw).toHaveBeenCalledTimes(2);
+});
+
+test("a range follows the hand at once, and is told once it rests", () => {
+  const group = new ChartGroup();
+  const heard = vi.fn();
+  group.setDomain({ from: 0, to: 100 });
+  group.glide({ from: 10, to: 20 }, heard);
+  group.glide({ from: 11, to: 21 }, heard);
+  expect(group.range()).toEqual({ from: 11, to: 21 });
+  expect([group.isMoving, heard.mock.calls]).toEqual([true, []]);
+  vi.advanceTimersByTime(200);
+  expect([group.isMoving, heard.mock.calls]).toEqual([false, [[{ from: 11, to: 21 }]]]);
 });
 
 test("while more points may come one percent stays free at the right", () => {

@@ -15,6 +15,10 @@ export interface GroupMember {
 
 /** Empty space right of the newest point while more may come. */
 const LIVE_MARGIN = 0.01;
+/** So long after the last movement of a wheel or a key the range stands. */
+const REST_MS = 160;
+/** Points that come from many answers or runs at once are drawn together: one redraw in so many milliseconds. */
+const NEWS_MS = 120;
 let groups = 0;
 
 export class ChartGroup {
@@ -28,6 +32,9 @@ export class ChartGroup {
   private members = new Set<GroupMember>();
   private dirty = new Set<GroupMember>();
   private frame = 0;
+  private news = new Set<GroupMember>();
+  private newsTimer: ReturnType<typeof setTimeout> | null = null;
+  private restTimer: ReturnType<typeof setTimeout> | null = null;
   private cursorListeners = new Set<(x: number | null) => void>();
 
   constructor(kind: XKind = "step") {
@@ -44,12 +51,28 @@ export class ChartGroup {
   remove(member: GroupMember): void {
     this.members.delete(member);
     this.dirty.delete(member);
+    this.news.delete(member);
   }
 
   /** Asks for a redraw of one chart in the next frame. */
   invalidate(member: GroupMember): void {
     this.dirty.add(member);
     if (this.frame === 0) this.frame = requestAnimationFrame(() => this.flush());
+  }
+
+  /** The same for points that came: the first at once, those right behind it together. */
+  announce(member: GroupMember): void {
+    this.news.add(member);
+    if (this.newsTimer === null) this.drawNews();
+  }
+
+  private drawNews(): void {
+    for (const member of this.news) this.invalidate(member);
+    this.news.clear();
+    this.newsTimer = setTimeout(() => {
+      this.newsTimer = null;
+      if (this.news.size > 0) this.drawNews();
+    }, NEWS_MS);
   }
 
   invalidateAll(): void {
@@ -105,6 +128,23 @@ export class ChartGroup {
     if (zoom?.from === this.zoom?.from && zoom?.to === this.zoom?.to) return;
     this.zoom = zoom;
     this.invalidateAll();
+  }
+
+  /** Moves the range with the reader's hand. `onRest` is told the last one when the hand rests: the page remembers that
+   * one and asks for its points. */
+  glide(zoom: XRange | null, onRest: (zoom: XRange | null) => void): void {
+    if (this.restTimer !== null) clearTimeout(this.restTimer);
+    this.restTimer = setTimeout(() => {
+      this.restTimer = null;
+      this.invalidateAll();
+      onRest(this.zoom);
+    }, REST_MS);
+    this.setZoom(zoom);
+  }
+
+  /** Whether the range moves: what is drawn now is seen for one frame. */
+  get isMoving(): boolean {
+    return this.restTimer !== null;
   }
 
   get isZoomed(): boolean {

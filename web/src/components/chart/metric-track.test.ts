@@ -92,3 +92,45 @@ test("the nearest point is found at both ends, between and on points", () => {
   expect([-5, 0, 4, 6, 15.1, 99].map((x) => nearestIndex(xs, x))).toEqual([0, 0, 0, 1, 2, 2]);
   expect(nearestIndex([], 3)).toBeNull();
 });
+
+test("of a part, what was known of the whole is drawn at both sides", () => {
+  const track = trackOf(buckets([0, 1, 2, 3, 4].map((mean) => ({ mean, min: mean, max: mean }))));
+  track.setHistory([series([20, 30, 40], { first: 4 })], 7);
+  expect(track.columns.value).toEqual([20, 30, 40]);
+  // The bucket of steps 6 and 7 is told by the part.
+  expect([track.drawn.step, track.drawn.value]).toEqual([
+    [0, 2, 4, 5, 6, 8],
+    [0, 1, 20, 30, 40, 4],
+  ]);
+  track.setHistory([series([], { total: 0 })], 7);
+  expect(track.drawn.value).toEqual([0, 1, 2, 3, 4]);
+});
+
+test("a live point behind a part goes to the whole alone", () => {
+  const track = trackOf(series([0, 1, 2, 3]));
+  track.setHistory([series([1, 2], { first: 1 })], 3);
+  for (const step of [3, 4]) track.append({ attempt: 1, x: step, step, value: step });
+  expect([track.columns.step, track.drawn.step, track.newestStep]).toEqual([[1, 2], [0, 1, 2, 3, 4], 4]);
+  expect([track.tail, track.wholeTail]).toEqual([0, 1]);
+});
+
+test("a live point inside of a part that reaches beyond the newest is drawn once", () => {
+  const track = trackOf(series([0, 1, 2]));
+  track.setHistory([series([1, 2], { first: 1 })], 100);
+  track.append({ attempt: 1, x: 3, step: 3, value: 3 });
+  expect([track.columns.step, track.drawn.step]).toEqual([
+    [1, 2, 3],
+    [0, 1, 2, 3],
+  ]);
+});
+
+test("a part whose whole is not known stands alone", () => {
+  const track = new MetricTrack("train/loss");
+  track.setHistory([series([1, 2], { first: 1 })], 3);
+  track.append({ attempt: 1, x: 9, step: 9, value: 9 });
+  expect(track.drawn.step).toEqual([1, 2]);
+  track.setWhole([series([0, 1, 2, 3])]);
+  expect(track.drawn.step).toEqual([0, 1, 2, 3]);
+  track.setWhole(null);
+  expect(track.drawn.step).toEqual([1, 2]);
+});

@@ -73,6 +73,10 @@ function push(
   columns.high.push(row.value);
 }
 
+function pushPoint(columns: Columns, { x, step, value }: LivePoint): void {
+  push(columns, { x, step, lastStep: step, value: typeof value === "number" ? value : null });
+}
+
 function marksOf(series: TrackSeries): NonFiniteMark[] {
   return series.non_finite.map(({ x, step, value }) => ({ x, step, kind: value }));
 }
@@ -112,6 +116,13 @@ export class MetricTrack {
   /** Newest attempt and step seen, measured or not: what a live point has to be behind. */
   attempt = 0;
   lastStep = -1;
+  /** The line from its first to its newest point, coarser than `columns` while those are a part; null: not known. */
+  whole: Columns | null = null;
+  /** Points that came live since `whole` was set. */
+  wholeTail = 0;
+  /** Where `columns` end while they are a part of the line. */
+  private end = Number.POSITIVE_INFINITY;
+  private spliced: Columns | null = null;
   private listeners = new Set<() => void>();
 
   constructor(name: string) {
@@ -124,13 +135,10 @@ export class MetricTrack {
     return () => this.listeners.delete(listener);
   }
 
-  /** Replaces everything by a history. */
-  setHistory(series: readonly TrackSeries[]): void {
-    const current = series
-      .filter(({ superseded }) => !superseded)
-      .sort((a, b) => firstStep(a) - firstStep(b));
-    this.columns = emptyColumns();
-    for (const one of current) pushSeries(this.columns, one);
+  /** Replaces everything by a history; of a part that ends before x = `end`, what was known of the whole stays. */
+  setHistory(series: readonly TrackSeries[], end = Number.POSITIVE_INFINITY): void {
+    const current = currentOf(series);
+    this.columns = columnsOf(current);
     this.marks = current.flatMap(marksOf);
     this.old = series.filter(({ superseded }) => superseded).map(oldSegment);
     this.total = current.reduce((sum, { total }) => sum + total, 0);
@@ -138,15 +146,54 @@ export class MetricTrack {
     this.tail = 0;
     this.attempts = current.map((one) => ({ from: firstStep(one), attempt: one.attempt }));
     this.attempt = Math.max(0, ...series.map(({ attempt }) => attempt));
-    this.lastStep = this.columns.lastStep[this.columns.lastStep.length - 1] ?? -1;
-    this.notify();
+    this.lastStep = lastOf(this.columns);
+    this.end = end;
+    if (end === Number.POSITIVE_INFINITY) this.setWholeColumns(this.columns);
+    this.changed();
+  }
+
+  /** Sets what stands around the part that is shown; null: it is not known any more. */
+  setWhole(series: readonly TrackSeries[] | null): void {
+    if (series && !this.isPart) return;
+    this.setWholeColumns(series && columnsOf(currentOf(series)));
+    this.changed();
+  }
+
+  private setWholeColumns(columns: Columns | null): void {
+    this.whole = columns;
+    this.wholeTail = 0;
+  }
+
+  /** Newest step of the line that is known, shown or not. */
+  get newestStep(): number {
+    return Math.max(this.lastStep, this.whole ? lastOf(this.whole) : -1);
+  }
+
+  /** Whether `columns` are a part of the line. */
+  get isPart(): boolean {
+    return this.end !== Number.POSITIVE_INFINITY;
+  }
+
+  /** What is drawn: the line, or a part of it with the whole at both sides, so that the frame can be moved over it. */
+  get drawn(): Columns {
+    if (!this.isPart || !this.whole) return this.columns;
+    this.spliced ??= splice(this.whole, this.columns);
+    return this.spliced;
   }
 
   /** Appends a live point that is new; one that the line already has, or that was not measured, changes nothing. */
   append(point: LivePoint): void {
-    if (point.value === null || point.step <= this.lastStep) return;
-    const value = typeof point.value === "number" ? point.value : null;
-    push(this.columns, { x: point.x, step: point.step, lastStep: point.step, value });
+    if (point.value === null) return;
+    if (this.isPart && this.whole && point.step > lastOf(this.whole)) {
+      pushPoint(this.whole, point);
+      this.wholeTail += 1;
+      this.changed();
+    }
+    if (point.x < this.end && point.step > this.lastStep) this.appendToLine(point);
+  }
+
+  private appendToLine(point: LivePoint): void {
+    pushPoint(this.columns, point);
     if (typeof point.value === "string") this.marks.push({ x: point.x, step: point.step, kind: point.value });
     this.lastStep = point.step;
     if (point.attempt > this.attempt) {
@@ -155,7 +202,7 @@ export class MetricTrack {
     }
     this.total += 1;
     this.tail += 1;
-    this.notify();
+    this.changed();
   }
 
   /** Index of the point nearest to x, or null when there is none. */
@@ -176,9 +223,45 @@ export class MetricTrack {
     );
   }
 
-  private notify(): void {
+  private changed(): void {
+    this.spliced = null;
     for (const listener of this.listeners) listener();
   }
+}
+
+function currentOf(series: readonly TrackSeries[]): TrackSeries[] {
+  return series.filter(({ superseded }) => !superseded).sort((a, b) => firstStep(a) - firstStep(b));
+}
+
+function columnsOf(current: readonly TrackSeries[]): Columns {
+  const columns = emptyColumns();
+  for (const one of current) pushSeries(columns, one);
+  return columns;
+}
+
+function lastOf({ lastStep }: Columns): number {
+  return lastStep[lastStep.length - 1] ?? -1;
+}
+
+/** The part in place of what the whole has of the same steps. */
+function splice(whole: Columns, part: Columns): Columns {
+  const [first, last] = [part.step[0], lastOf(part)];
+  if (first === undefined) return whole;
+  const before = whole.lastStep.findIndex((step) => step >= first);
+  const after = whole.step.findIndex((step) => step > last);
+  const joined = <Cell>(coarse: readonly Cell[], fine: readonly Cell[]) => [
+    ...coarse.slice(0, before < 0 ? coarse.length : before),
+    ...fine,
+    ...(after < 0 ? [] : coarse.slice(after)),
+  ];
+  return {
+    x: joined(whole.x, part.x),
+    step: joined(whole.step, part.step),
+    lastStep: joined(whole.lastStep, part.lastStep),
+    value: joined(whole.value, part.value),
+    low: joined(whole.low, part.low),
+    high: joined(whole.high, part.high),
+  };
 }
 
 function firstStep(series: TrackSeries): number {

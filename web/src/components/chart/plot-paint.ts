@@ -124,7 +124,7 @@ function paintXAxis({ group }: Scene, surface: Surface): void {
 
 function paintLineBand(scene: Scene, surface: Surface, line: PlotLine): void {
   if (BAND[line.kind] === 0) return;
-  const { x, low, high } = line.track.columns;
+  const { x, low, high } = line.track.drawn;
   const log = isLog(scene.config, line.side);
   const columns = log
     ? { x, low: positiveOnly(low).values, high: positiveOnly(high).values }
@@ -213,7 +213,7 @@ function paintLiveEdge({ u }: Scene, surface: Surface, line: PlotLine): void {
 function paintEndLabels({ u, config, group }: Scene, surface: Surface): void {
   const { to } = group.range();
   const names = config.lines.flatMap((line): EndLabel[] => {
-    const { x, value } = line.track.columns;
+    const { x, value } = line.track.drawn;
     const last = x.findLastIndex((at, i) => at <= to && value[i] != null);
     if (line.series === undefined || last < 0) return [];
     const { xOf, yOf } = on(u, surface, line);

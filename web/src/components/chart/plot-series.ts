@@ -1,4 +1,4 @@
-/** How uPlot draws each column of a plot. */
+/** How uPlot draws each column of a plot: what stays while it is shown, and the pen of the moment. */
 import uPlot from "uplot";
 import { withAlpha } from "./paint";
 import type { LineKind, PlotLine } from "./plot-config";
@@ -30,12 +30,26 @@ export function seriesOf({ line, smoothed }: Column, theme: ChartTheme, hasSmoot
     auto: false,
     spanGaps: false,
     points: { show: false },
-    width: WIDTH[line.kind],
     ...(WIDTH[line.kind] > 0 && { stroke: isFaint ? withAlpha(colour, RAW_UNDER_SMOOTH) : colour }),
     ...(fill > 0 && { fill: withAlpha(colour, fill), fillTo: (u: uPlot) => u.scales[line.side]?.min ?? 0 }),
     ...(stepped && { paths: stepped }),
-    ...(line.series !== undefined && { dash: seriesStyle(theme, line.series).dash }),
   };
+}
+
+/** How the lines are drawn this time. Where they are ragged, a stroke wider than a pixel costs a browser without a
+ * graphics card fifty times a thin one, and dashes four times; dashes of a line that moves would crawl along it. */
+export interface Look {
+  /** They go up and down so often that thin lines tell more. */
+  ragged: boolean;
+  moving: boolean;
+}
+
+export type Pen = Required<Pick<uPlot.Series, "width" | "dash">>;
+
+export function penOf({ line }: Column, theme: ChartTheme, { ragged, moving }: Look): Pen {
+  const width = ragged ? Math.min(1, WIDTH[line.kind]) : WIDTH[line.kind];
+  const dash = line.series === undefined || moving ? [] : seriesStyle(theme, line.series).dash;
+  return { width, dash };
 }
 
 /** The nearest index with a value or a gap; `undefined` entries belong to other lines. */

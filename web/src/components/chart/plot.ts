@@ -7,23 +7,23 @@
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import type { ChartGroup, GroupMember, XRange } from "./chart-group";
-import {
-  axisOf,
-  FRAME,
-  hasEndLabels,
-  isLog,
-  leftGutter,
-  type PlotConfig,
-  type PlotLine,
-  type Side,
-} from "./plot-config";
+import { PlotAxes } from "./plot-axes";
+import { FRAME, hasEndLabels, isLog, leftGutter, type PlotConfig, type Side } from "./plot-config";
+import { columnsOf, dataOf, type PlotData } from "./plot-data";
+import { DRAG_PX, listen } from "./plot-gestures";
 import { paint } from "./plot-paint";
-import { plotEnds } from "./plot-scale";
-import { type Column, colourOf, dotElement, nearestMeasured, seriesOf, setCursor } from "./plot-series";
-import { type Extent, extent, joinColumns, positiveOnly, smooth, union } from "./series-math";
+import {
+  type Column,
+  colourOf,
+  dotElement,
+  nearestMeasured,
+  type Pen,
+  penOf,
+  seriesOf,
+  setCursor,
+} from "./plot-series";
 import { type ChartTheme, chartTheme, onThemeChange } from "./theme";
 import type { Axis } from "./ticks";
-import { growAxis } from "./y-range";
 
 export interface PlotEvents {
   /** The cursor moved to this x, or left. */
@@ -44,18 +44,16 @@ export interface PlotStatus {
 }
 
 const NO_AXES: Record<Side, Axis | null> = { left: null, right: null };
-const NOTHING: Extent = { low: null, high: null };
-const DRAG_PX = 6;
-const DOUBLE_CLICK_MS = 250;
+/** Beyond this a wide pen paints a patch. */
+const RAGGED_PX = 40_000;
 
 export class Plot implements GroupMember {
   isVisible = true;
   private u: uPlot | null = null;
   private columns: Column[] = [];
-  private axes: Record<Side, Axis | null> = { left: null, right: null };
-  private isPlaceholder: Record<Side, boolean> = { left: true, right: true };
-  private axesFor = "";
-  private hidden = 0;
+  private readonly axes = new PlotAxes();
+  /** Null: points came, or other lines are drawn. Moving the range leaves it as it is. */
+  private data: PlotData | null = null;
   private size = { width: 0, height: 0 };
   private unsubscribe: (() => void)[] = [];
   private readonly root: HTMLElement;
@@ -94,7 +92,10 @@ export class Plot implements GroupMember {
 
   private watchTracks(): void {
     for (const stop of this.unsubscribe) stop();
-    const invalidate = () => this.group.invalidate(this);
+    const invalidate = () => {
+      this.data = null;
+      this.group.announce(this);
+    };
     const tracks = new Set(this.config.lines.map(({ track }) => track));
     this.unsubscribe = [...tracks].map((track) => track.onChange(invalidate));
     this.unsubscribe.push(onThemeChange(() => this.rebuild()));
@@ -103,15 +104,18 @@ export class Plot implements GroupMember {
   private rebuild(): void {
     this.u?.destroy();
     this.u = null;
+    this.data = null;
     this.group.invalidate(this);
   }
 
   redraw(): void {
     if (this.size.width < 1 || this.size.height < 1) return;
-    const data = this.data();
-    this.updateAxes();
-    if (this.u) this.u.setData(data);
-    else this.u = new uPlot(this.options(), data, this.root);
+    const aligned = this.aligned();
+    this.axes.update(this.config, this.group);
+    if (this.u) {
+      this.takePens(this.u);
+      this.u.setData(aligned);
+    } else this.u = new uPlot(this.options(), aligned, this.root);
     this.u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
     this.holdCursor();
     this.events.onDrawn?.(this.status());
@@ -120,7 +124,7 @@ export class Plot implements GroupMember {
   private status(): PlotStatus {
     const main = this.config.lines.find(({ kind }) => kind === "line")?.track;
     return {
-      hidden: this.hidden,
+      hidden: this.data?.hidden ?? 0,
       points: main?.total ?? 0,
       hasFinite: main?.columns.value.some((value) => value !== null) ?? false,
     };
@@ -128,92 +132,41 @@ export class Plot implements GroupMember {
 
   // Data
 
-  private data(): uPlot.AlignedData {
-    const { lines, view } = this.config;
-    this.hidden = 0;
-    this.columns = lines.flatMap((line): Column[] => {
-      const raw = { line, smoothed: false };
-      return view.smoothing > 0 && line.kind === "line" ? [raw, { line, smoothed: true }] : [raw];
-    });
-    const parts = this.columns.map((column) => ({
-      x: column.line.track.columns.x,
-      values: this.valuesOf(column),
-    }));
-    const { from, to } = this.group.range();
-    // Without a point the axes are drawn all the same.
-    if (parts.every(({ x }) => x.length === 0)) return [[from, to], ...parts.map(() => [null, null])];
-    const shared = parts.every(({ x }) => x === parts[0]?.x);
-    const joined = shared
-      ? { x: parts[0]?.x ?? [], columns: parts.map(({ values }) => values) }
-      : joinColumns(parts);
-    return [joined.x, ...joined.columns] as uPlot.AlignedData;
-  }
-
-  private valuesOf({ line, smoothed }: Column): (number | null)[] {
-    const { columns } = line.track;
-    const values = smoothed ? smooth(columns, this.config.view.smoothing) : columns.value;
-    if (!isLog(this.config, line.side)) return values;
-    const positive = positiveOnly(values);
-    if (!smoothed && line.kind !== "floor") this.hidden += positive.hidden;
-    return positive.values;
-  }
-
-  // Axes
-
-  private updateAxes(): void {
-    const { from, to } = this.group.range();
-    const { view } = this.config;
-    // Another range or kind of axis is another picture: what grew before does not bind it.
-    const key = `${this.group.isZoomed ? `${from}:${to}` : ""}|${view.log}|${this.group.xKind}`;
-    if (key !== this.axesFor) this.axes = { left: null, right: null };
-    this.axesFor = key;
-    for (const side of ["left", "right"] as const) {
-      const lines = this.config.lines.filter((line) => line.side === side);
-      if (lines.length === 0) continue;
-      const axis = axisOf(this.config, side);
-      const { low, high } = lines.map((line) => this.extentOf(line, from, to)).reduce(union, NOTHING);
-      const grown = growAxis(this.isPlaceholder[side] ? null : this.axes[side], low, high, {
-        fromZero: axis.fromZero,
-        integer: axis.integer,
-        log: isLog(this.config, side),
-        bytes: axis.bytes === true,
-        ...(axis.part && { rows: axis.part.to - axis.part.from }),
-      });
-      this.axes[side] = grown;
-      // An axis without a value is a place holder, which the first value must not be bound by.
-      this.isPlaceholder[side] = low === null;
+  private aligned(): uPlot.AlignedData {
+    if (!this.data) {
+      this.columns = columnsOf(this.config);
+      this.data = dataOf(this.config, this.columns);
     }
+    if (!this.data.isEmpty) return this.data.aligned;
+    // Without a point the axes are drawn all the same.
+    const { from, to } = this.group.range();
+    return [[from, to], ...this.columns.map(() => [null, null])];
   }
 
-  private extentOf(line: PlotLine, from: number, to: number): Extent {
-    const { view } = this.config;
-    const positive = isLog(this.config, line.side);
-    // On a logarithmic axis a bound of almost 0 would take all the room.
-    if (positive && line.kind === "floor") return NOTHING;
-    const { columns, old } = line.track;
-    const shown = view.bands ? [columns.low, columns.high] : [columns.value];
-    const all = extent(columns.x, shown, from, to, positive);
-    if (!view.old) return all;
-    return old.reduce(
-      (sum, one) => union(sum, extent(one.columns.x, [one.columns.value], from, to, positive)),
-      all,
-    );
+  private takePens(u: uPlot): void {
+    const pens = this.pens();
+    u.series.forEach((series, k) => {
+      if (k > 0) Object.assign(series, pens[k - 1]);
+    });
   }
 
-  private ends(side: Side): [number, number] {
-    const axis = this.axes[side];
-    if (!axis) return [0, 1];
-    const { min, max } = plotEnds(axis, isLog(this.config, side), axisOf(this.config, side).part);
-    return [min, max];
+  /** A picture of one frame, and one of ragged lines, is drawn with lighter pens. */
+  private pens(): Pen[] {
+    const look = {
+      ragged: this.axes.wayPx(this.config, this.group.range(), this.size.height) > RAGGED_PX,
+      moving: this.group.isMoving,
+    };
+    return this.columns.map((column) => penOf(column, chartTheme(), look));
   }
 
   // uPlot
 
   private options(): uPlot.Options {
     const theme = chartTheme();
+    const pens = this.pens();
     const scale = (side: Side): uPlot.Scale => ({
       distr: isLog(this.config, side) ? 3 : 1,
-      range: () => this.ends(side),
+      range: () => this.axes.ends(this.config, side),
     });
     return {
       ...this.size,
@@ -226,14 +179,20 @@ export class Plot implements GroupMember {
         left: scale("left"),
         right: scale("right"),
       },
-      series: [{}, ...this.columns.map((column) => seriesOf(column, theme, this.config.view.smoothing > 0))],
+      series: [
+        {},
+        ...this.columns.map((column, k) => ({
+          ...seriesOf(column, theme, this.config.view.smoothing > 0),
+          ...pens[k],
+        })),
+      ],
       cursor: this.cursorOptions(theme),
       hooks: {
         drawClear: [(u) => paint({ ...this.scene(), u }, "below")],
         draw: [(u) => paint({ ...this.scene(), u }, "above")],
         setCursor: [(u) => this.onCursor(u)],
         setSelect: [(u) => this.onSelect(u)],
-        ready: [(u) => this.listen(u)],
+        ready: [(u) => listen(u, this.group, this.events)],
       },
     };
   }
@@ -245,7 +204,7 @@ export class Plot implements GroupMember {
 
   private scene() {
     // Before the first points no scale is drawn: it would jump when they come.
-    const axes = this.columns.some(({ line }) => line.track.total > 0) ? this.axes : NO_AXES;
+    const axes = this.columns.some(({ line }) => line.track.total > 0) ? this.axes.bySide : NO_AXES;
     return { group: this.group, config: this.config, columns: this.columns, axes };
   }
 
@@ -260,7 +219,11 @@ export class Plot implements GroupMember {
       },
       // uPlot takes any click for a drag whose cursor stands on a point instead of under the pointer: `listen` decides.
       drag: { x: true, y: false, setScale: false, dist: DRAG_PX, click: () => {} },
-      bind: { dblclick: () => null },
+      bind: {
+        dblclick: () => null,
+        // With Shift a drag moves the range instead of selecting one.
+        mousedown: (_, __, select) => (event) => (event.shiftKey ? null : select(event)),
+      },
       // The line stands on a point: what is read off is what was measured.
       move: (u, left, top) => {
         if (left < 0) return [left, top];
@@ -342,27 +305,5 @@ export class Plot implements GroupMember {
     const { left, width } = u.select;
     if (width < DRAG_PX) return;
     this.events.onZoom?.({ from: u.posToVal(left, "x"), to: u.posToVal(left + width, "x") });
-  }
-
-  private listen(u: uPlot): void {
-    let downX = 0;
-    let timer = 0;
-    u.over.addEventListener("mousedown", ({ clientX }) => {
-      downX = clientX;
-    });
-    u.over.addEventListener("dblclick", () => {
-      clearTimeout(timer);
-      this.events.onZoom?.(null);
-    });
-    u.over.addEventListener("click", (event) => {
-      if (Math.abs(event.clientX - downX) >= DRAG_PX || event.detail > 1) return;
-      // A finger has no hover: its tap reads the value.
-      if (event instanceof PointerEvent && event.pointerType === "touch") return;
-      const x = this.group.cursor;
-      const choose = () => x !== null && this.events.onChoose?.(x);
-      // Only where there is something to zoom out of may the first click be half of a double one.
-      if (this.group.isZoomed) timer = window.setTimeout(choose, DOUBLE_CLICK_MS);
-      else choose();
-    });
   }
 }

@@ -256,3 +256,48 @@ test("a reload while an axis is on its way asks for all of that axis again", asy
   await vi.advanceTimersByTimeAsync(0);
   expect([track.columns.x, asked.length]).toEqual([[0, 10], 3]);
 });
+
+test("a part that a link opened is followed by the whole, once", async () => {
+  const { asked, fetch } = fakeServer();
+  const history = new RunHistory("r", { x: "step", range: { from: 2, to: 4 } }, fetch);
+  const track = history.want(LOSS, 1000);
+  history.start();
+  await vi.advanceTimersByTimeAsync(0);
+  asked[0]?.answer(answer(asked[0].request, [2, 3], { first: 2 }));
+  await vi.advanceTimersByTimeAsync(0);
+  history.receive(frame([5]));
+  expect(asked.map(({ request }) => request.from)).toEqual([2, undefined]);
+  asked[1]?.answer(answer(asked[1].request, [0, 1, 2, 3, 4]));
+  await vi.advanceTimersByTimeAsync(0);
+  expect([track.columns.step, track.drawn.step]).toEqual([
+    [2, 3],
+    [0, 1, 2, 3, 4, 5],
+  ]);
+  history.setView({ x: "step", range: { from: 3, to: 5 } });
+  await vi.advanceTimersByTimeAsync(0);
+  asked[2]?.answer(answer(asked[2].request, [3, 4], { first: 3 }));
+  await vi.advanceTimersByTimeAsync(0);
+  expect([asked.length, track.drawn.step]).toEqual([3, [0, 1, 2, 3, 4, 5]]);
+});
+
+test("an attempt that trains again behind the shown part makes what was known of the whole old", async () => {
+  const { asked, fetch } = fakeServer();
+  const history = new RunHistory("r", { x: "step", range: null }, fetch);
+  const track = history.want(LOSS, 1000);
+  history.start();
+  await vi.advanceTimersByTimeAsync(0);
+  asked[0]?.answer(answer(asked[0].request, [0, 1, 2, 3, 4, 5]));
+  await vi.advanceTimersByTimeAsync(0);
+  history.setView({ x: "step", range: { from: 0, to: 2 } });
+  await vi.advanceTimersByTimeAsync(0);
+  asked[1]?.answer(answer(asked[1].request, [0, 1]));
+  await vi.advanceTimersByTimeAsync(0);
+  history.receive(frame([4], { attempt: 2 }));
+  expect(track.whole).toBeNull();
+  await vi.advanceTimersByTimeAsync(1000);
+  asked[2]?.answer(answer(asked[2].request, [0, 1]));
+  await vi.advanceTimersByTimeAsync(0);
+  asked[3]?.answer(answer(asked[3].request, [0, 1, 2, 3, 9]));
+  await vi.advanceTimersByTimeAsync(0);
+  expect(track.drawn.value).toEqual([0, 1, 2, 3, 9]);
+});

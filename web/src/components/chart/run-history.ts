@@ -10,6 +10,7 @@ import type { HistoryRequest } from "@/api/history";
 import type { MetricHistory, StepsFrame, XAxis } from "@/api/types";
 import type { XRange } from "./chart-group";
 import { MetricTrack } from "./metric-track";
+import { WholeLines } from "./whole-lines";
 
 export type TrackState = { kind: "loading" } | { kind: "ready" } | { kind: "failed"; error: unknown };
 
@@ -55,6 +56,10 @@ export class RunHistory {
   private timer: ReturnType<typeof setTimeout> | null = null;
   private readonly runId: string;
   private readonly fetch: FetchHistory;
+  private readonly wholes = new WholeLines({
+    fetch: (tracks) => this.fetchWhole(tracks),
+    append: (track, frame) => this.append(track, frame),
+  });
 
   constructor(runId: string, view: HistoryView, fetch: FetchHistory) {
     this.runId = runId;
@@ -103,7 +108,7 @@ export class RunHistory {
     this.view = view;
     if (view.x === this.shown.x) {
       this.shown = view;
-      this.reload();
+      this.askAll(0);
     } else void this.switchAxis();
   }
 
@@ -115,6 +120,11 @@ export class RunHistory {
 
   /** Asks for everything again: after frames were missed, or when a new attempt trains known steps again. */
   reload(delayMs = 0): void {
+    this.wholes.forget(this.wanted.map(({ track }) => track));
+    this.askAll(delayMs);
+  }
+
+  private askAll(delayMs: number): void {
     // What nobody asked for yet cannot be old.
     this.enqueue(
       this.wanted.filter((one) => !this.later.includes(one)),
@@ -149,11 +159,13 @@ export class RunHistory {
 
   receive(frame: StepsFrame): void {
     for (const buffer of this.buffers) buffer.push(frame);
+    this.wholes.receive(frame);
     const ready = this.wanted.filter(({ state }) => state.kind === "ready");
     if (ready.some(({ track }) => contradicts(track, frame))) this.reload(RELOAD_DELAY_MS);
     else for (const { track } of ready) this.append(track, frame);
     const crowded = ready.filter(isCrowded);
     if (crowded.length > 0) this.enqueue(crowded, RELOAD_DELAY_MS);
+    this.wantWholes(ready.filter(isWholeCrowded));
     for (const listener of this.frameListeners) listener(frame);
   }
 
@@ -161,10 +173,8 @@ export class RunHistory {
     const values = frame.metrics[track.name];
     if (!values) return;
     const xs = frame[this.shown.x];
-    const end = this.shown.range?.to ?? Number.POSITIVE_INFINITY;
     frame.step.forEach((step, i) => {
-      const x = xs[i] as number;
-      if (x < end) track.append({ attempt: frame.attempt, x, step, value: values[i] ?? null });
+      track.append({ attempt: frame.attempt, x: xs[i] as number, step, value: values[i] ?? null });
     });
   }
 
@@ -201,6 +211,7 @@ export class RunHistory {
     const answers = await Promise.all(asked.map((some) => this.ask(some, view, isNewest)));
     if (isNewest()) {
       this.shown = view;
+      this.wholes.forget(this.wanted.map(({ track }) => track));
       for (const listener of this.axisListeners) listener(view.x);
     }
     for (const apply of answers) apply();
@@ -225,7 +236,7 @@ export class RunHistory {
     };
     try {
       const history = await this.fetch(this.request(asked, view), signal);
-      return apply((news) => this.take(news, history, buffer));
+      return apply((news) => this.take(news, history, { buffer, end: view.range?.to }));
     } catch (error) {
       return apply((news) => this.setStates(news, { kind: "failed", error }));
     }
@@ -243,13 +254,32 @@ export class RunHistory {
     };
   }
 
-  private take(asked: Wanted[], history: MetricHistory, buffer: StepsFrame[]): void {
+  private take(
+    asked: Wanted[],
+    history: MetricHistory,
+    { buffer, end }: { buffer: readonly StepsFrame[]; end: number | undefined },
+  ): void {
     for (const { track } of asked) {
-      track.setHistory(history.series.filter(({ name }) => name === track.name));
+      track.setHistory(
+        history.series.filter(({ name }) => name === track.name),
+        end,
+      );
       if (buffer.some((frame) => contradicts(track, frame))) this.reload(RELOAD_DELAY_MS);
       else for (const frame of buffer) this.append(track, frame);
     }
     this.setStates(asked, READY);
+    this.wantWholes(asked.filter(({ track }) => track.isPart && !track.whole));
+  }
+
+  // The whole of the lines, while a part is shown
+
+  private wantWholes(wanted: readonly Wanted[]): void {
+    for (const asked of inRequests(wanted)) void this.wholes.want(asked.map(({ track }) => track));
+  }
+
+  private fetchWhole(tracks: readonly MetricTrack[]): Promise<MetricHistory> {
+    const asked = this.wanted.filter(({ track }) => tracks.includes(track));
+    return this.fetch(this.request(asked, { x: this.shown.x, range: null }), this.generation.signal);
   }
 
   private setStates(asked: Wanted[], state: TrackState): void {
@@ -281,11 +311,15 @@ function inRequests(wanted: readonly Wanted[]): Wanted[][] {
 function contradicts(track: MetricTrack, frame: StepsFrame): boolean {
   const first = frame.step[0];
   if (first === undefined || track.attempt === 0 || frame.attempt === track.attempt) return false;
-  return frame.attempt < track.attempt || first <= track.lastStep;
+  return frame.attempt < track.attempt || first <= track.newestStep;
 }
 
 /** Whether so many live points were added that buckets would be truer than the points. */
 function isCrowded({ track, maxPoints }: Wanted): boolean {
   const spare = maxPoints * TAIL_SHARE;
   return track.sampled ? track.tail > spare : track.columns.x.length > maxPoints + spare;
+}
+
+function isWholeCrowded({ track, maxPoints }: Wanted): boolean {
+  return track.isPart && track.wholeTail > maxPoints * TAIL_SHARE;
 }

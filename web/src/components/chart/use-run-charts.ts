@@ -47,10 +47,10 @@ export function useRunCharts(runId: string, x: XAxis, range: XRange | null, isLi
   return charts;
 }
 
-/** From the first to the newest x. While zoomed the track holds a part only, and what was known before stays. */
+/** From the first to the newest x. Of a part that a link opened, the whole is not known at first. */
 function domainOf(batch: MetricTrack, group: ChartGroup): XRange | null {
-  if (group.isZoomed) return group.domain;
-  const { x, lastStep } = batch.columns;
+  if (batch.isPart && !batch.whole) return group.domain;
+  const { x, lastStep } = batch.whole ?? batch.columns;
   const [from, to] = [x[0], x[x.length - 1]];
   if (from === undefined || to === undefined) return null;
   return { from, to: group.xKind === "step" ? (lastStep[lastStep.length - 1] ?? to) : to };

@@ -7,6 +7,7 @@ import { Banner } from "@/components/banner";
 import { Button, Toggle } from "@/components/button";
 import { ButtonLink } from "@/components/button-link";
 import type { XRange } from "@/components/chart/chart-group";
+import { useZoomKeys } from "@/components/chart/use-zoom-keys";
 import { EmptyState } from "@/components/empty-state";
 import { Key } from "@/components/key";
 import { LoadingBars } from "@/components/loading-bars";
@@ -76,6 +77,7 @@ function Comparison({ ids, search, setSearch }: ComparePageProps & { ids: string
   const shown = runs.filter(({ id }) => !hidden.includes(id));
   const without = (list: readonly string[], one: string) => list.filter((other) => other !== one);
   const onZoom = (zoom: XRange | null) => setSearch({ from: zoom?.from, to: zoom?.to });
+  useZoomKeys(group, onZoom);
   return (
     <>
       {errors.map(({ id, error }) => (

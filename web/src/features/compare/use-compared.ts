@@ -65,11 +65,9 @@ function useHistories(group: ChartGroup, histories: ReadonlyMap<string, RunHisto
   useEffect(() => {
     const tracks = [...histories.values()].map((history) => history.want(BATCH_SIZE, COMPARE_POINTS));
     const setDomain = () => {
-      // While zoomed the tracks hold a part only.
-      if (group.isZoomed && group.domain) return;
-      const ends = tracks
-        .flatMap(({ columns: { x } }) => [x[0], x.at(-1)])
-        .filter((end) => end !== undefined);
+      // Of a part that a link opened, the whole is not known at first.
+      const known = tracks.flatMap(({ isPart, whole, columns }) => whole ?? (isPart ? [] : columns));
+      const ends = known.flatMap(({ x }) => [x[0], x.at(-1)]).filter((end) => end !== undefined);
       if (ends.length > 0) group.setDomain({ from: Math.min(...ends), to: Math.max(...ends) });
     };
     const stops = [...histories].flatMap(([id, history]) => [

@@ -12,7 +12,7 @@ import type { XRange } from "@/components/chart/chart-group";
 import { NOISE_SCALE } from "@/components/chart/metric-names";
 import type { PlotView } from "@/components/chart/plot-config";
 import { type RunCharts, useRunCharts, useTrackState } from "@/components/chart/use-run-charts";
-import { zoomed } from "@/components/chart/zoom";
+import { useZoomKeys } from "@/components/chart/use-zoom-keys";
 import { EmptyState } from "@/components/empty-state";
 import { ProblemPanel } from "@/components/problem-panel";
 import { useShortcuts } from "@/lib/shortcuts";
@@ -75,21 +75,12 @@ interface Keys {
 }
 
 function useOverviewKeys({ search, setSearch, charts, onZoom, find }: Keys): void {
-  const zoomBy = (factor: number) => {
-    const { group } = charts;
-    // Opened by a link to a part, the page does not know the whole: further out is all of it.
-    const domain = group.domain ?? (group.isZoomed ? group.range() : null);
-    if (domain) onZoom(zoomed(group.range(), domain, group.cursor, factor));
-  };
+  useZoomKeys(charts.group, onZoom);
   useShortcuts({
     f: () => find.current?.focus(),
     b: () => setSearch({ bands: search.bands === false }),
     o: () => setSearch({ old: search.old === false }),
     y: () => setSearch({ log: !search.log }),
-    "+": () => zoomBy(0.5),
-    "=": () => zoomBy(0.5),
-    "-": () => zoomBy(2),
-    "0": () => onZoom(null),
   });
 }
 

@@ -1,15 +1,8 @@
-/** Moving the window of time that is in view. Pure; zooming is the charts' own. */
+/** The window of time that is in view. Pure; it is zoomed and moved as the charts are. */
 import type { XRange } from "@/components/chart/chart-group";
 
 /** Narrower than this there is nothing to see: driver clocks tell milliseconds. */
 export const LEAST_S = 0.002;
-
-/** The window moved by so many seconds, stopped at the ends. */
-export function panned(range: XRange, durationS: number, by: number): XRange {
-  const span = range.to - range.from;
-  const from = Math.min(Math.max(0, range.from + by), Math.max(0, durationS - span));
-  return { from, to: from + span };
-}
 
 /** A window that holds this stretch with some air around it; never narrower than can be seen. */
 export function around(from: number, to: number, durationS: number): XRange {

@@ -11,13 +11,14 @@ import {
 } from "react";
 import type { XRange } from "@/components/chart/chart-group";
 import { onThemeChange } from "@/components/chart/theme";
-import { zoomed } from "@/components/chart/zoom";
+import { wheelMove } from "@/components/chart/wheel";
+import { panned, zoomed } from "@/components/chart/zoom";
 import { Icon } from "@/components/icon";
 import { formatCount, formatPercent } from "@/lib/numbers";
 import { laneOrder, type Row, rowAt, rowsIn, rowsOf } from "./lane-rows";
 import { paintTimeline } from "./paint-timeline";
 import { cardText, kindCard, type SpanCard, spanCard } from "./span-facts";
-import { around, panned } from "./time-range";
+import { around } from "./time-range";
 import styles from "./timeline.module.css";
 import { busyFrac, neighbour, type Span, spanAt, type Timeline } from "./timeline-model";
 
@@ -42,7 +43,6 @@ interface Hot {
 }
 
 const ZOOM = 0.7;
-const WHEEL_ZOOM = 1.0018;
 /** Of the window, for each press of a key. */
 const PAN_SHARE = 0.2;
 const CARD_PX = 232;
@@ -65,23 +65,19 @@ export function TimelineLanes(props: TimelineLanesProps) {
   });
   useWheel(canvas, (event, at) => {
     const span = range.to - range.from;
-    if (event.ctrlKey || event.metaKey || event.altKey) {
-      onRange(zoomed(range, domain, range.from + at * span, WHEEL_ZOOM ** event.deltaY));
-      return true;
-    }
-    const across = event.shiftKey && event.deltaX === 0 ? event.deltaY : event.deltaX;
-    if (Math.abs(across) <= Math.abs(event.shiftKey ? 0 : event.deltaY)) return false;
-    onRange(panned(range, timeline.durationS, (across / (canvas.current?.clientWidth ?? 1)) * span));
-    return true;
+    const move = wheelMove(event, canvas.current?.clientWidth ?? 1);
+    if (move?.kind === "zoom") onRange(zoomed(range, domain, range.from + at * span, move.factor));
+    if (move?.kind === "pan") onRange(panned(range, domain, move.share * span));
+    return move !== null;
   });
   const read = (event: PointerEvent) => setHot(hotUnder(event, { timeline, rows, range }));
-  const drag = useDrag(range, (from, shift) => onRange(panned(from, timeline.durationS, shift)));
+  const drag = useDrag(range, (from, shift) => onRange(panned(from, domain, shift)));
   const readSpan = (lane: number, span: Span) => {
     const row = rows.find((one) => one.type === "lane" && one.lane === lane);
     if (!row || !scroller.current) return;
     keepInView(scroller.current, row);
     const isSeen = span.to > range.from && span.from < range.to;
-    const next = isSeen ? range : centred(range, timeline.durationS, span);
+    const next = isSeen ? range : centred(range, domain, span);
     if (!isSeen) onRange(next);
     const share = (Math.max(span.from, next.from) - next.from) / (next.to - next.from);
     const left = share * (canvas.current?.clientWidth ?? 0);
@@ -294,9 +290,9 @@ function keepInView(scroller: HTMLElement, { top, height }: Row): void {
     scroller.scrollTop = bottom - scroller.clientHeight;
 }
 
-function centred(range: XRange, durationS: number, span: Span): XRange {
+function centred(range: XRange, domain: XRange, span: Span): XRange {
   const middle = (range.from + range.to) / 2;
-  return panned(range, durationS, (span.from + span.to) / 2 - middle);
+  return panned(range, domain, (span.from + span.to) / 2 - middle);
 }
 
 interface Keys extends Reading {
@@ -311,7 +307,7 @@ function keyAction(event: KeyboardEvent, keys: Keys): (() => void) | null {
   const { timeline, rows, range, domain, hot, onRange, readSpan, close } = keys;
   const span = range.to - range.from;
   const zoom = (factor: number) => () => onRange(zoomed(range, domain, null, factor));
-  const pan = (by: number) => () => onRange(panned(range, timeline.durationS, by * PAN_SHARE * span));
+  const pan = (by: number) => () => onRange(panned(range, domain, by * PAN_SHARE * span));
   const order = laneOrder(rows);
   const middle = (range.from + range.to) / 2;
   const first = () => {

@@ -1,0 +1,229 @@
+"""Charts under a hand in a real browser: wheel, drag with Shift, fingers and keys zoom and move all of a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from urllib.parse import parse_qs, urlparse
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.server.live_server import LaunchedRun, LiveServer, running_server
+from tests.web.browser import Watched, watched_context
+from tests.web.conftest import login_url
+from tests.web.recorded_run import record
+
+pytestmark = pytest.mark.stack
+
+NUM_STEPS = 100
+_RESTS_MS = 400
+"""After this a movement is in the address."""
+_DRAWN = """(canvas) => {
+  const [from, to] = [Math.ceil(60 * devicePixelRatio), Math.floor(canvas.width / 2)];
+  const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d", { willReadFrequently: true });
+  copy.drawImage(canvas, 0, 0);
+  const { data } = copy.getImageData(from, 0, to - from, canvas.height - 30);
+  const painted = new Array(to - from).fill(0);
+  for (let at = 0; at < data.length; at += 4) if (data[at + 3] > 0) painted[(at / 4) % (to - from)] += 1;
+  const bare = Math.min(...painted);
+  return painted.filter((count) => count > bare).length / painted.length;
+}"""
+"""Share of the left half of a plot where more than the grid is drawn."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    server: LiveServer
+    runs: tuple[LaunchedRun, LaunchedRun]
+
+    @property
+    def overview(self) -> str:
+        return f"{self.server.url}/runs/{self.runs[0].id}"
+
+    @property
+    def compare(self) -> str:
+        ids = ",".join(f'"{run.id}"' for run in self.runs)
+        return f"{self.server.url}/compare?runs=[{ids}]"
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
+    with running_server(tmp_path_factory.mktemp("gestures") / "home") as server:
+        runs = (server.launch(name="one"), server.launch(name="other"))
+        for run in runs:
+            for first in range(0, NUM_STEPS, 20):
+                record(server, run, range(first, first + 20))
+        yield Shown(server=server, runs=runs)
+
+
+@pytest.fixture
+def page(watched: Watched, shown: Shown) -> Page:
+    page = watched.open()
+    page.goto(login_url(shown.server))
+    expect(page.get_by_role("heading", name="Runs", level=1)).to_be_visible()
+    return page
+
+
+def over(page: Page) -> Locator:
+    """Where the first chart of the page is touched."""
+    return page.locator(".u-over").first
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    left: float
+    width: float
+    y: float
+
+    def at(self, share: float) -> tuple[float, float]:
+        return self.left + share * self.width, self.y
+
+
+def place(page: Page) -> Place:
+    expect(over(page)).to_be_visible()
+    box = over(page).bounding_box()
+    assert box is not None
+    return Place(left=box["x"], width=box["width"], y=box["y"] + box["height"] / 2)
+
+
+def shown_range(page: Page) -> tuple[float, float] | None:
+    """What the address says once the hand rests; None: all there is."""
+    page.wait_for_timeout(_RESTS_MS)
+    asked = parse_qs(urlparse(page.url).query)
+    return (float(asked["from"][0]), float(asked["to"][0])) if "from" in asked else None
+
+
+def turn(page: Page, at: tuple[float, float], *, by: float, key: str | None = None) -> None:
+    page.mouse.move(*at)
+    if key:
+        page.keyboard.down(key)
+    page.mouse.wheel(0, by)
+    if key:
+        page.keyboard.up(key)
+
+
+@pytest.mark.parametrize("address", ["overview", "compare"])
+def test_the_wheel_zooms_where_the_pointer_is_and_moves_what_is_zoomed(shown: Shown, page: Page, address: str) -> None:
+    page.goto(getattr(shown, address))
+    plot = place(page)
+    turn(page, plot.at(0.25), by=-400, key="Control")
+    zoomed = shown_range(page)
+    assert zoomed is not None
+    under_pointer = zoomed[0] + 0.25 * (zoomed[1] - zoomed[0])
+    assert under_pointer == pytest.approx(0.25 * NUM_STEPS, abs=1.0)
+    assert zoomed[1] - zoomed[0] < NUM_STEPS / 1.8
+    turn(page, plot.at(0.5), by=plot.width / 10, key="Shift")
+    moved = shown_range(page)
+    assert moved is not None
+    tenth = (zoomed[1] - zoomed[0]) / 10
+    assert moved == pytest.approx((zoomed[0] + tenth, zoomed[1] + tenth), abs=0.1)
+    turn(page, plot.at(0.5), by=4000, key="Control")
+    assert shown_range(page) is None
+
+
+def test_a_plain_wheel_scrolls_the_page(shown: Shown, page: Page) -> None:
+    page.goto(shown.overview)
+    turn(page, place(page).at(0.5), by=300)
+    page.wait_for_function("() => scrollY > 0")
+    assert shown_range(page) is None
+
+
+@pytest.mark.parametrize("address", ["overview", "compare"])
+def test_a_drag_with_shift_takes_the_chart_along_and_draws_what_it_uncovers(
+    shown: Shown, page: Page, address: str
+) -> None:
+    page.goto(getattr(shown, address))
+    plot = place(page)
+    turn(page, plot.at(0.5), by=-600, key="Control")
+    before = shown_range(page)
+    assert before is not None
+    canvas = page.locator("canvas").first
+    page.mouse.move(*plot.at(0.2))
+    page.keyboard.down("Shift")
+    page.mouse.down()
+    # No answer comes: what is drawn at the left is what was known before.
+    page.route("**/api/v1/metrics/query?**", lambda route: None)
+    page.mouse.move(*plot.at(0.7), steps=8)
+    assert canvas.evaluate(_DRAWN) > 0.9
+    page.mouse.up()
+    page.keyboard.up("Shift")
+    after = shown_range(page)
+    assert after is not None
+    half = (before[1] - before[0]) / 2
+    assert after == pytest.approx((before[0] - half, before[1] - half), abs=0.5)
+    assert canvas.evaluate(_DRAWN) > 0.9
+    # No click came of it: the page is the same.
+    expect(over(page)).to_be_visible()
+    page.unroute_all(behavior="ignoreErrors")
+
+
+@pytest.mark.parametrize("address", ["overview", "compare"])
+def test_keys_zoom_and_move(shown: Shown, page: Page, address: str) -> None:
+    page.goto(getattr(shown, address))
+    place(page)
+    page.keyboard.press(".")
+    assert shown_range(page) is None
+    page.keyboard.press("+")
+    page.keyboard.press("+")
+    quarter = shown_range(page)
+    assert quarter is not None
+    page.keyboard.press(",")
+    left = shown_range(page)
+    assert left is not None
+    assert left[0] < quarter[0]
+    for _ in range(20):
+        page.keyboard.press(".")
+    end = shown_range(page)
+    assert end is not None
+    assert end[1] - end[0] == pytest.approx(quarter[1] - quarter[0], abs=0.01)
+    assert end[1] >= NUM_STEPS - 1.01
+    page.keyboard.press("0")
+    assert shown_range(page) is None
+
+
+def test_a_part_that_a_link_opened_is_moved_too(shown: Shown, page: Page) -> None:
+    page.goto(f"{shown.overview}?from=40&to=60")
+    place(page)
+    expect(page.get_by_text("Steps 40 to 59")).to_be_visible()
+    page.wait_for_load_state("networkidle")
+    page.keyboard.press(".")
+    assert shown_range(page) == pytest.approx((44.0, 64.0))
+    expect(page.get_by_text("Steps 44 to 63")).to_be_visible()
+
+
+def test_fingers_move_and_stretch_a_chart_and_still_scroll_the_page(browser: Browser, shown: Shown) -> None:
+    with watched_context(browser, viewport={"width": 420, "height": 900}, has_touch=True) as watched:
+        page = watched.open()
+        page.goto(login_url(shown.server))
+        page.goto(shown.overview)
+        plot = place(page)
+        _fingers(page, [[plot.at(0.4), plot.at(0.6)], [plot.at(0.2), plot.at(0.8)]])
+        zoomed = shown_range(page)
+        assert zoomed is not None
+        assert zoomed[1] - zoomed[0] == pytest.approx(NUM_STEPS / 3, rel=0.15)
+        _fingers(page, [[plot.at(0.4)], [plot.at(0.8)]])
+        moved = shown_range(page)
+        assert moved is not None
+        assert moved[0] < zoomed[0] - 5
+        page.evaluate("scrollTo(0, 0)")
+        x, y = plot.at(0.5)
+        _fingers(page, [[(x, y)], [(x, y - 150)]])
+        page.wait_for_function("() => scrollY > 0")
+        assert watched.errors == []
+
+
+def _fingers(page: Page, ways: list[list[tuple[float, float]]]) -> None:
+    """Fingers go down at the first places, and move to the last ones."""
+    session = page.context.new_cdp_session(page)
+    began, ended = ways
+    steps = 6
+    for step in range(steps + 1):
+        points = [
+            {"x": a[0] + (b[0] - a[0]) * step / steps, "y": a[1] + (b[1] - a[1]) * step / steps, "id": k}
+            for k, (a, b) in enumerate(zip(began, ended, strict=True))
+        ]
+        kind = "touchStart" if step == 0 else "touchMove"
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+    session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    session.detach()

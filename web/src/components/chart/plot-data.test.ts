@@ -1,0 +1,46 @@
+import { expect, test } from "vitest";
+import { series } from "./factories";
+import { MetricTrack } from "./metric-track";
+import { PLAIN_AXIS, type PlotConfig, type PlotLine } from "./plot-config";
+import { columnsOf, dataOf, wayOf } from "./plot-data";
+
+function line(values: readonly number[], first = 0): PlotLine {
+  const track = new MetricTrack("train/loss");
+  track.setHistory([series(values, { first })]);
+  return { track, kind: "line", side: "left", label: "loss" };
+}
+
+function plot(lines: PlotLine[], view: Partial<PlotConfig["view"]> = {}): PlotConfig {
+  const plain = { log: false, bands: false, old: false, smoothing: 0, ...view };
+  return { lines, left: PLAIN_AXIS, right: null, view: plain, labelsOld: false };
+}
+
+test("lines with steps of their own share one axis", () => {
+  const config = plot([line([1, 2]), line([5, 6], 1)]);
+  const { aligned, isEmpty } = dataOf(config, columnsOf(config));
+  expect(aligned).toEqual([
+    [0, 1, 2],
+    [1, 2, undefined],
+    [undefined, 5, 6],
+  ]);
+  expect(isEmpty).toBe(false);
+});
+
+test("an average stands behind its raw line, and hides no point twice", () => {
+  const config = plot([line([1, -1, 3])], { smoothing: 0.5, log: true });
+  const columns = columnsOf(config);
+  expect(columns.map(({ smoothed }) => smoothed)).toEqual([false, true]);
+  expect(dataOf(config, columns).hidden).toBe(1);
+});
+
+test("a plot without a point is empty", () => {
+  const config = plot([line([])]);
+  expect(dataOf(config, columnsOf(config)).isEmpty).toBe(true);
+});
+
+test("a pen's way counts what is in the range, on a logarithmic axis in decades", () => {
+  const jagged = line([1, 100, 1, 0, 100, 1]);
+  expect(wayOf(jagged, { from: 0, to: 2 }, false)).toBe(198);
+  expect(wayOf(jagged, { from: 0, to: 5 }, true)).toBe(8);
+  expect(wayOf(line([]), { from: 0, to: 5 }, false)).toBe(0);
+});

@@ -34,6 +34,7 @@ _ROUND_S = 0.5
 """Between two looks while there are runs to watch."""
 _IDLE_ROUND_S = 5.0
 _RETRY_S = 5.0
+_WAITS_FOR_RAY = "waits for Ray: "
 """After a round that failed."""
 _UNFINISHED = [state for state in RunState if not state.is_terminal]
 
@@ -108,7 +109,7 @@ class Reconciler:
         self._started_at = now()
         self._open_jobs: set[str] = set()
         """Jobs of which something may be alive."""
-        self._told: dict[str, str] = {}
+        self._told: dict[str, str | None] = {}
         """What each waiting run says that it waits for."""
         self._stop = threading.Event()
         self._wake = threading.Event()
@@ -235,7 +236,7 @@ class Reconciler:
             # Ray is not what the run needs it to be; the next round decides anew.
             logger.warning("%s: %s", action, error)
             if isinstance(action, decisions.Launch):
-                self._tell(action.run_id, f"waits for Ray: {error}")
+                self._tell(action.run_id, f"{_WAITS_FOR_RAY}{error}")
             self._stop.wait(1.0)
 
     def _carry_out(self, action: decisions.Action) -> None:
@@ -274,6 +275,9 @@ class Reconciler:
                 self._apply(run_id, RunTrigger.STOPPED, attempt, None)
 
     def _launch(self, run_id: str) -> None:
+        # While Ray starts, the run waits for nothing else any more; why it does not is told until it does.
+        if not (self._told.get(run_id) or "").startswith(_WAITS_FOR_RAY):
+            self._tell(run_id, None)
         # The head first: it takes seconds, and a server that ends meanwhile leaves the run in the queue.
         self._cluster.prepare(self._stop)
         attempt = self._runs.launch(run_id)
@@ -307,9 +311,9 @@ class Reconciler:
         self._runs.set_job(launch.run_id, launch.attempt, job_id)
         logger.info("run %s: job %s submitted", launch.run_id, job_id)
 
-    def _tell(self, run_id: str, reason: str) -> None:
+    def _tell(self, run_id: str, reason: str | None) -> None:
         # Twice a second is too often for a write that changes nothing.
-        if self._told.get(run_id) != reason:
+        if run_id not in self._told or self._told[run_id] != reason:
             self._runs.set_reason(run_id, reason)
             self._told[run_id] = reason
 

@@ -1,5 +1,5 @@
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -139,11 +139,13 @@ class FakeCluster:
         self.refuse: Exception | None = None
         self.ignores_stop = False
         self.cleared = 0
+        self.on_prepare: Callable[[], None] = lambda: None
 
     def clear_remains(self) -> None:
         self.cleared += 1
 
     def prepare(self, give_up: threading.Event) -> None:
+        self.on_prepare()
         if isinstance(self.refuse, HeadError):
             raise self.refuse
 
@@ -378,6 +380,29 @@ def test_a_run_waits_for_a_head_that_does_not_start_and_says_so(world: World) ->
     world.cluster.refuse = None
     world.rounds()
     assert world.runs.state("run_A") is RunState.STARTING
+
+
+def test_a_run_whose_turn_it_is_waits_for_nobody_while_ray_starts(world: World) -> None:
+    world.running("run_A")
+    world.runs.add("run_B")
+    world.rounds()
+    assert world.runs.reasons["run_B"] == "waits for run_A to end; this server runs 1 at a time"
+    told: list[str | None] = []
+    world.cluster.on_prepare = lambda: told.append(world.runs.reasons["run_B"])
+    world.runs.apply("run_A", RunTrigger.SUCCEED)
+    world.cluster.end("run_A-1")
+    world.rounds(2)
+    assert (told, world.runs.state("run_B")) == ([None], RunState.STARTING)
+
+
+def test_a_run_says_that_it_waits_for_ray_until_ray_is_there(world: World) -> None:
+    world.cluster.refuse = HeadError("no Ray head came up")
+    world.runs.add("run_A")
+    world.rounds()
+    told: list[str | None] = []
+    world.cluster.on_prepare = lambda: told.append(world.runs.reasons["run_A"])
+    world.rounds(2)
+    assert told == ["waits for Ray: no Ray head came up"] * 2
 
 
 def test_jobs_of_others_are_left_alone(world: World) -> None:

@@ -96,7 +96,7 @@ def _pruned(server: LiveServer) -> LaunchedRun:
     record_lines(server, run, recorded_lines(0, 600))
     for _ in range(2):
         server.services.retention.look()
-    beat(server, run, 303)
+    beat(server, run, 303, total_steps=303)
     tell(server, run, "state", outcome="succeeded")
     return run
 
@@ -137,7 +137,7 @@ def _advised(server: LiveServer) -> LaunchedRun:
         ]
         answer = post(server, run, "rollouts", iteration_message(iteration, groups))
         assert answer.status_code == 200, answer.text
-    beat(server, run, 60)
+    beat(server, run, 60, total_steps=60)
     tell(server, run, "state", outcome="succeeded")
     return run
 
@@ -146,7 +146,7 @@ def _skipped(server: LiveServer) -> LaunchedRun:
     """It ended well, without a step of some of its iterations."""
     run = server.launch(name="filter-left-little")
     record(server, run, range(24))
-    beat(server, run, 24)
+    beat(server, run, 24, total_steps=24)
     tell(server, run, "state", outcome="succeeded", reason=SKIPPED)
     return run
 

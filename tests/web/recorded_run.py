@@ -55,5 +55,5 @@ def tell(server: LiveServer, run: LaunchedRun, path: str, **body: object) -> htt
     return answer
 
 
-def beat(server: LiveServer, run: LaunchedRun, num_steps: int) -> None:
-    tell(server, run, "heartbeat", activity="generating 32 rollouts", num_steps=num_steps, total_steps=NUM_STEPS)
+def beat(server: LiveServer, run: LaunchedRun, num_steps: int, *, total_steps: int = NUM_STEPS) -> None:
+    tell(server, run, "heartbeat", activity="generating 32 rollouts", num_steps=num_steps, total_steps=total_steps)

@@ -123,6 +123,43 @@ def test_a_run_of_another_framework_shows_what_its_writer_told(shown: Pictured, 
         expect(page.get_by_role("alert")).to_have_count(0)
 
 
+def test_what_a_state_does_not_say_stands_over_the_pages(shown: Pictured, page: Page) -> None:
+    told = {
+        "stillborn": "Run failed before its first step: model.path",
+        "skipped": "Finished; 6 of 30 iterations trained nothing",
+        "advised": "Loss or gradient norm exploded",
+        "paused": "Paused after step 47",
+        "lost": "comes back if attempt 1 reports",
+        "queued": "Queued: waits for spell-backward-grpo, paused-for-a-while to end",
+    }
+    for state, text in told.items():
+        page.goto(f"{shown.full.url}/runs/{shown.runs[state]}")
+        expect(page.get_by_text(re.compile(re.escape(text)))).to_be_visible()
+        look(page, state)
+    page.goto(f"{shown.full.url}/runs/{shown.runs['skipped']}")
+    page.get_by_role("link", name="Open ledger").click()
+    expect(page.get_by_role("heading", name="Rollouts, in and out")).to_be_visible()
+
+
+def test_a_failure_is_told_with_the_end_of_its_traceback_and_without_what_only_costs_time(
+    shown: Pictured, page: Page
+) -> None:
+    base = f"{shown.full.url}/runs/{shown.runs['broken']}"
+    page.goto(f"{base}/timeline")
+    expect(page.get_by_text("Ranks wait for each other")).to_be_visible()
+    page.goto(base)
+    failure = page.get_by_role("alert")
+    expect(failure).to_contain_text("Run failed at step 82: loss is NaN on rank 1, micro-batch 4")
+    failure.get_by_text("First traceback").click()
+    end = failure.locator("pre")
+    expect(end).to_be_visible()
+    page.wait_for_function("""() => {
+      const { scrollTop, clientHeight, scrollHeight } = document.querySelector("[role=alert] pre");
+      return scrollHeight > clientHeight && scrollTop + clientHeight >= scrollHeight - 1;
+    }""")
+    expect(failure).not_to_contain_text("Ranks wait")
+
+
 def test_what_retention_took_away_is_told(shown: Pictured, page: Page) -> None:
     base = f"{shown.full.url}/runs/{shown.runs['pruned']}"
     told = {

@@ -49,6 +49,21 @@ const PATHS = {
   menu: <path d="M2.75 4.5h10.5M2.75 8h10.5M2.75 11.5h10.5" />,
   more: <path d="M3.5 8v.01M8 8v.01M12.5 8v.01" strokeWidth="2" />,
   undo: <path d="M5.5 4 3 6.5 5.5 9M3 6.5h6.5a3.5 3.5 0 0 1 0 7H6" />,
+  retry: (
+    <>
+      <path d="M13 8a5 5 0 1 1-1.5-3.6" />
+      <path d="M13 2.5v2.75h-2.75" />
+    </>
+  ),
+  archive: (
+    <>
+      <rect x="2.5" y="3" width="11" height="3" rx="1" />
+      <path d="M3.5 6v6a1 1 0 0 0 1 1h7a1 1 0 0 0 1-1V6M6.5 8.75h3" />
+    </>
+  ),
+  trash: (
+    <path d="M3 4.5h10M6.5 4.5v-1a1 1 0 0 1 1-1h1a1 1 0 0 1 1 1v1M4.25 4.5l.5 8a1 1 0 0 0 1 1h4.5a1 1 0 0 0 1-1l.5-8" />
+  ),
   play: <path d="M5 3.5v9l7.5-4.5Z" />,
   table: (
     <>

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { cutText, firstLine } from "./texts";
+import { capitalised, cutText, firstLine } from "./texts";
 
 test("short texts stay whole", () => {
   expect(cutText("<img src=x onerror=alert(1)>")).toEqual({
@@ -17,4 +17,9 @@ test("long texts are cut, never inside a character", () => {
 test("the first line comes without the traceback", () => {
   expect(firstLine("loss is NaN on rank 2\n\nTraceback …")).toBe("loss is NaN on rank 2");
   expect(firstLine("")).toBe("");
+});
+
+test("a clause begins a sentence", () => {
+  expect(capitalised("finished; 2 left")).toBe("Finished; 2 left");
+  expect(capitalised("")).toBe("");
 });

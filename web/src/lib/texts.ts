@@ -20,3 +20,8 @@ export function wordsOf(name: string): string {
 export function firstLine(text: string): string {
   return text.split("\n", 1)[0]?.trim() ?? "";
 }
+
+/** A clause as the beginning of a sentence. */
+export function capitalised(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
+}

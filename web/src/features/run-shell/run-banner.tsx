@@ -1,11 +1,13 @@
-/** What is wrong with the run, over its pages: why it failed, or since when nothing is heard of it. */
+/** What its state does not say, over the run's pages: why it failed or waits, since when nothing is heard of it, what it
+ * left out. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import type { ToggleEvent } from "react";
 import { advisoriesOptions } from "@/api/advisories";
 import { useResumeStep } from "@/api/checkpoints";
 import { problemSentence } from "@/api/problem";
 import { useRunWish } from "@/api/run-actions";
-import type { Run } from "@/api/types";
+import type { Advisory, Run } from "@/api/types";
 import { Banner } from "@/components/banner";
 import { Button } from "@/components/button";
 import { ButtonLink } from "@/components/button-link";
@@ -13,7 +15,7 @@ import { ForeignText } from "@/components/foreign-text";
 import { silence } from "@/components/run-standing";
 import { announce } from "@/lib/announcements";
 import { formatInteger } from "@/lib/numbers";
-import { firstLine } from "@/lib/texts";
+import { capitalised, firstLine } from "@/lib/texts";
 import { formatMoment } from "@/lib/times";
 import { useNow } from "@/lib/use-now";
 import styles from "./run-banner.module.css";
@@ -22,6 +24,7 @@ export function RunBanner({ run }: { run: Run }) {
   if (run.state === "failed") return <FailedBanner run={run} />;
   if (run.state === "lost") return <LostBanner run={run} />;
   if (run.state === "queued") return <QueuedBanner run={run} />;
+  if (run.state === "succeeded" && run.reason) return <RemarkBanner run={run} remark={run.reason} />;
   return null;
 }
 
@@ -38,7 +41,7 @@ function FailedBanner({ run }: { run: Run }) {
         <>
           <WorstAdvisory runId={run.id} />
           {traceback && (
-            <details className={styles.traceback}>
+            <details className={styles.traceback} onToggle={showEnd}>
               <summary>First traceback</summary>
               <ForeignText text={traceback} />
             </details>
@@ -56,10 +59,19 @@ function FailedBanner({ run }: { run: Run }) {
   );
 }
 
+/** The error is the last line of a traceback. */
+function showEnd({ currentTarget }: ToggleEvent<HTMLDetailsElement>) {
+  const text = currentTarget.querySelector("pre");
+  if (text) text.scrollTop = text.scrollHeight;
+}
+
+/** What costs time only ends no run. */
+const COSTS_TIME: ReadonlySet<Advisory["kind"]> = new Set(["idle", "dummies", "padding", "slow_step"]);
+
 /** What was odd before it failed: the cause is often there, and not in the words of the failure. */
 function WorstAdvisory({ runId }: { runId: string }) {
   const { data } = useQuery(advisoriesOptions(runId));
-  const worst = data?.items.find(({ severity }) => severity !== "info");
+  const worst = data?.items.find(({ severity, kind }) => severity !== "info" && !COSTS_TIME.has(kind));
   if (!worst) return null;
   const { step } = worst.target;
   return (
@@ -69,6 +81,14 @@ function WorstAdvisory({ runId }: { runId: string }) {
         {step == null ? "All advisories" : `Advisories, at step ${formatInteger(step)}`}
       </Link>
     </span>
+  );
+}
+
+function OpenLog({ runId, level }: { runId: string; level?: "error" }) {
+  return (
+    <ButtonLink to="/runs/$runId/logs" params={{ runId }} search={level ? { level } : {}}>
+      Open log
+    </ButtonLink>
   );
 }
 
@@ -83,9 +103,7 @@ function FailedActions({ run }: { run: Run }) {
     );
   return (
     <>
-      <ButtonLink to="/runs/$runId/logs" params={{ runId: run.id }} search={{ level: "error" }}>
-        Open log
-      </ButtonLink>
+      <OpenLog runId={run.id} level="error" />
       {resumeStep != null && run.kind === "managed" && (
         <Button disabled={wish.isPending} onClick={() => retry(resumeStep)}>
           Retry from {formatInteger(resumeStep)}
@@ -105,6 +123,25 @@ function QueuedBanner({ run }: { run: Run }) {
   );
 }
 
+/** What its reader should know although it ended well; the ledger says where the rollouts went. */
+function RemarkBanner({ run, remark }: { run: Run; remark: string }) {
+  return (
+    <Banner
+      kind="info"
+      icon="tick"
+      actions={
+        run.kind === "managed" && (
+          <ButtonLink to="/runs/$runId/ledger" params={{ runId: run.id }}>
+            Open ledger
+          </ButtonLink>
+        )
+      }
+    >
+      <bdi>{capitalised(firstLine(remark))}</bdi>
+    </Banner>
+  );
+}
+
 function LostBanner({ run }: { run: Run }) {
   const nowMs = useNow(1000);
   const heardAt = run.last_heartbeat_at && formatMoment(new Date(run.last_heartbeat_at), new Date(nowMs));
@@ -112,6 +149,7 @@ function LostBanner({ run }: { run: Run }) {
     <Banner
       kind="warning"
       icon="clock"
+      actions={<OpenLog runId={run.id} />}
       detail={
         heardAt && (
           <>

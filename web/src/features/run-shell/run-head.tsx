@@ -19,6 +19,9 @@ const ICONS: Partial<Record<string, IconName>> = {
   resume: "play",
   stop: "stop",
   clone: "copy",
+  retry: "retry",
+  archive: "archive",
+  delete: "trash",
 };
 
 export function RunHead({ run }: { run: Run }) {
@@ -77,6 +80,12 @@ function saysWhatItDoes(run: Run): boolean {
   return run.state === "starting" || (run.state === "running" && run.last === null && run.activity !== null);
 }
 
+function durationWords({ state }: Run): string {
+  if (state === "lost") return "last sign after";
+  if (state === "paused") return "under way for";
+  return isOver(state) ? "ran for" : "running for";
+}
+
 function Facts({ run }: { run: Run }) {
   return (
     <div className={styles.facts}>
@@ -90,9 +99,11 @@ function Facts({ run }: { run: Run }) {
       <span>
         <b>{run.parallelism ?? "another framework"}</b>
       </span>
-      <span>
-        attempt <b>{formatInteger(run.attempt)}</b>
-      </span>
+      {run.attempt > 0 && (
+        <span>
+          attempt <b>{formatInteger(run.attempt)}</b>
+        </span>
+      )}
       {run.started_at && (
         <span className="wide-only">
           started{" "}
@@ -103,7 +114,7 @@ function Facts({ run }: { run: Run }) {
       )}
       {run.started_at && (
         <span>
-          {run.state === "lost" ? "last sign after " : isOver(run.state) ? "ran for " : "running for "}
+          {durationWords(run)}{" "}
           <b>
             <RunDuration run={run} />
           </b>

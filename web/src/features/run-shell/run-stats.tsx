@@ -1,10 +1,10 @@
 /** The run's numbers, each in its fixed place. */
 import type { ReactNode } from "react";
 import { secondsLeft } from "@/api/live/pace";
-import { isOver, type LastStep, type Run } from "@/api/types";
+import { isOver, type LastStep, type Run, type RunState } from "@/api/types";
 import { MetricText } from "@/components/metric-text";
 import { ProgressBar } from "@/components/progress-bar";
-import { RunDuration } from "@/components/run-standing";
+import { RunDuration, runStanding } from "@/components/run-standing";
 import { formatDuration, formatElapsed } from "@/lib/durations";
 import { formatCompact, formatCount, formatInteger, formatPercent, MISSING } from "@/lib/numbers";
 import { formatClockMinutes, formatMoment } from "@/lib/times";
@@ -101,12 +101,16 @@ function idleNote(last: LastStep): string {
   return `plan ${formatPercent(last.predicted_idle_frac)}, bound ${formatPercent(last.idle_bound_frac)}`;
 }
 
+/** Of these a few words say why no time is known. */
+const STANDS: ReadonlySet<RunState> = new Set(["pausing", "paused", "stopping"]);
+
 function TimeLeft({ run }: { run: Run }) {
   const nowMs = useNow(10_000);
   const left = secondsLeft(run);
   const end = left === null ? null : formatClockMinutes(new Date(nowMs + left * 1000));
+  const stands = STANDS.has(run.state) && runStanding(run, nowMs);
   return (
-    <Stat label="Time left" note={end && `ends about ${end}`}>
+    <Stat label="Time left" note={end ? `ends about ${end}` : stands}>
       {left === null ? null : formatElapsed(left)}
     </Stat>
   );

@@ -181,3 +181,37 @@ def test_metrics_are_found_and_groups_closed_in_the_address(shown: Shown, page: 
     expect(page.get_by_role("heading", name="No metric matches")).to_be_visible()
     page.get_by_role("button", name="Clear filter").click()
     expect(page.get_by_role("region", name="reward/mean")).to_be_visible()
+
+
+def test_panels_and_groups_are_worked_by_keyboard(shown: Shown, page: Page) -> None:
+    page.goto(shown.address)
+    expect(page.get_by_text(re.compile("^Steps 0 to"))).to_be_visible()
+    panel = page.get_by_role("region", name="reward/mean")
+    expect(panel.get_by_role("img")).to_be_visible()
+    panel.get_by_role("img").focus()
+    page.keyboard.press("Shift+Tab")
+    expect(panel.get_by_role("button", name="Unpin reward/mean")).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(panel.get_by_role("img")).to_be_focused()
+    page.get_by_role("button", name=re.compile("^step ")).focus()
+    page.keyboard.press("Enter")
+    opened = page.get_by_role("button", name=re.compile("^step "), expanded=True)
+    expect(opened).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(page.locator(":focus")).to_have_attribute("aria-label", re.compile("^Pin "))
+    opened.focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name=re.compile("^step "), expanded=False)).to_be_focused()
+
+
+def test_what_gets_the_focus_comes_wholly_into_a_narrow_toolbar(shown: Shown, page: Page) -> None:
+    page.set_viewport_size({"width": 420, "height": 900})
+    page.goto(shown.address)
+    page.get_by_role("button", name="Log y").focus()
+    for name in ("Bands", "Old attempts"):
+        page.keyboard.press("Tab")
+        control = page.get_by_role("button", name=name)
+        expect(control).to_be_focused()
+        box = control.bounding_box()
+        assert box is not None
+        assert (box["x"] >= 4, box["x"] + box["width"] <= 416) == (True, True)

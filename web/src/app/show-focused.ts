@@ -1,5 +1,5 @@
 /** Brings what the keyboard reaches wholly into view: in a row that scrolls sideways, browsers leave it cut off. */
-const PRESSABLE = "a, button, summary, select";
+const PRESSABLE = "a, button, summary, select, input";
 
 /** Returns what ends it. */
 export function showFocused(): () => void {

@@ -1,5 +1,5 @@
 /** The panels: pinned metrics, then groups by prefix. A closed group is one line with a count. */
-import { useId, useSyncExternalStore } from "react";
+import { type RefCallback, useId, useRef, useSyncExternalStore } from "react";
 import { sampledCounts } from "@/components/chart/metric-track";
 import { useCursor } from "@/components/chart/use-cursor";
 import type { RunCharts } from "@/components/chart/use-run-charts";
@@ -17,19 +17,31 @@ export interface MetricGridProps extends Omit<MetricPanelProps, "name"> {
 }
 
 export function MetricGrid({ arrangement, isOpen, onToggle, ...panel }: MetricGridProps) {
+  const { toggle, headRef } = useKeptFocus(onToggle);
   const open = arrangement.groups.filter(isOpen);
   const closed = arrangement.groups.filter((group) => !isOpen(group));
   return (
     <>
       {arrangement.pinned.length > 0 && <Pinned names={arrangement.pinned} {...panel} />}
       {open.map((group) => (
-        <OpenGroup key={group.name} group={group} onToggle={onToggle} {...panel} />
+        <OpenGroup
+          key={group.name}
+          group={group}
+          onToggle={toggle}
+          headRef={headRef(group.name)}
+          {...panel}
+        />
       ))}
       {closed.length > 0 && (
         <div className={styles.closed}>
           {closed.map((group) => (
             <h2 key={group.name}>
-              <button type="button" aria-expanded="false" onClick={() => onToggle(group)}>
+              <button
+                ref={headRef(group.name)}
+                type="button"
+                aria-expanded="false"
+                onClick={() => toggle(group)}
+              >
                 <Icon name="right" />
                 {group.name} <small>{formatInteger(group.metrics.length)}</small>
               </button>
@@ -39,6 +51,23 @@ export function MetricGrid({ arrangement, isOpen, onToggle, ...panel }: MetricGr
       )}
     </>
   );
+}
+
+/** A group that is opened or closed moves to another place: the focus goes with it. */
+function useKeptFocus(onToggle: (group: MetricGroup) => void) {
+  const moved = useRef<string | null>(null);
+  const toggle = (group: MetricGroup) => {
+    moved.current = group.name;
+    onToggle(group);
+  };
+  const headRef =
+    (name: string): RefCallback<HTMLButtonElement> =>
+    (head) => {
+      if (!head || moved.current !== name || document.activeElement === head) return;
+      moved.current = null;
+      head.focus();
+    };
+  return { toggle, headRef };
 }
 
 type PanelProps = Omit<MetricPanelProps, "name">;
@@ -63,17 +92,19 @@ function Pinned({ names, ...panel }: PanelProps & { names: string[] }) {
   );
 }
 
-function OpenGroup({
-  group,
-  onToggle,
-  ...panel
-}: PanelProps & { group: MetricGroup; onToggle: (group: MetricGroup) => void }) {
+interface OpenGroupProps extends PanelProps {
+  group: MetricGroup;
+  onToggle: (group: MetricGroup) => void;
+  headRef: RefCallback<HTMLButtonElement>;
+}
+
+function OpenGroup({ group, onToggle, headRef, ...panel }: OpenGroupProps) {
   const id = useId();
   return (
     <section className={styles.group} aria-labelledby={id}>
       <div className={styles.head}>
         <h2>
-          <button type="button" id={id} aria-expanded="true" onClick={() => onToggle(group)}>
+          <button ref={headRef} type="button" id={id} aria-expanded="true" onClick={() => onToggle(group)}>
             <Icon name="down" />
             {group.name} <small>{formatInteger(group.metrics.length)}</small>
           </button>

@@ -10,6 +10,13 @@ test("a problem names what was asked and what was answered", async () => {
   expect(problem.message).toBe("GET /api/v1/runs answered 503: ingest queue full.");
 });
 
+test("of a request for a run its id is left out: it is long, and on the page", async () => {
+  const request = "GET /api/v1/runs/run_01M8PWV9GKJYWN77C5NN97NHBY/logs";
+  const problem = await readProblem(answer({ detail: "ingest queue full" }, 503), request);
+  expect(problem.message).toBe("GET /api/v1/runs/…/logs answered 503: ingest queue full.");
+  expect(problem.request).toBe(request);
+});
+
 test("the fields that were refused keep their pointers", async () => {
   const body = {
     title: "Bad spec",

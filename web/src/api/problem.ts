@@ -17,10 +17,11 @@ export class ApiProblem extends Error {
   readonly fields: readonly FieldProblem[];
 
   constructor(given: { status: number; detail: string; request: string; fields?: readonly FieldProblem[] }) {
+    const asked = withoutRunId(given.request);
     super(
       given.status === 0
-        ? `${given.request} was not answered: ${given.detail}.`
-        : `${given.request} answered ${given.status}: ${given.detail}.`,
+        ? `${asked} was not answered: ${given.detail}.`
+        : `${asked} answered ${given.status}: ${given.detail}.`,
     );
     this.status = given.status;
     this.detail = given.detail;
@@ -54,6 +55,11 @@ export async function readProblem(response: Response, request: string): Promise<
 /** One sentence for a reader, whatever was thrown. */
 export function problemSentence(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** Whoever reads it is on the run's page; its long id would break the line. */
+function withoutRunId(request: string): string {
+  return request.replace(/\/run_[0-9A-Z]{26}(?=\/|$)/, "/…");
 }
 
 function textOf(body: unknown, key: string): string | null {

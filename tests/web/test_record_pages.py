@@ -86,7 +86,7 @@ def test_the_machine_is_drawn_and_zoomed(server: LiveServer, page: Page) -> None
         tell(server, run, "heartbeat", activity="trains", num_steps=1, total_steps=120, system=sample)
     for title in ("CPU", "Memory", "CPU by process", "Memory by process"):
         expect(page.get_by_role("region", name=title, exact=True).locator("canvas")).to_be_visible()
-    expect(page.get_by_text("Server: no write waits")).to_be_visible()
+    expect(page.get_by_text("The server’s queue of writes: empty")).to_be_visible()
     assert severe_findings(page) == []
     page.get_by_role("region", name="CPU", exact=True).get_by_role("img").press("t")
     expect(page.get_by_role("region", name="CPU, table").get_by_role("row")).to_have_count(13)

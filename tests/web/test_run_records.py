@@ -116,6 +116,11 @@ def test_lines_that_come_do_not_move_a_reader_who_looks_back(recorded: Recorded,
     later = last.at + timedelta(seconds=1)
     record_lines(recorded.server, recorded.run, [log_line(0, "while at the end", at=later)])
     expect(lines.get_by_text("while at the end")).to_be_visible()
+    page.set_viewport_size({"width": 1280, "height": 640})
+    page.wait_for_function("""() => {
+      const { scrollTop, clientHeight, scrollHeight } = document.querySelector("section[aria-label=Lines]");
+      return scrollTop + clientHeight >= scrollHeight - 1;
+    }""")
     lines.hover()
     page.mouse.wheel(0, -400)
     expect(page.get_by_role("button", name="Newest line")).to_be_visible()

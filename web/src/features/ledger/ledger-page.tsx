@@ -35,13 +35,15 @@ export function LedgerPage({ runId, search, setSearch }: LedgerPageProps) {
   const { data: run } = useQuery(runOptions(runId));
   const { data: ledger, error, refetch } = useQuery(ledgerOptions(runId, search));
   const books = ledger?.total ? booksOf(ledger.total) : null;
+  // Without any books there is nothing to choose from.
+  const hasRange = !ledger || books !== null || search.from !== undefined || search.to !== undefined;
   return (
     <>
       {ledger && !ledger.balanced && <Unbalanced ledger={ledger} />}
       <Panel
         title="Rollouts, in and out"
         note={ledger?.total && rangeNote(ledger.total)}
-        aside={<Range search={search} setSearch={setSearch} />}
+        aside={hasRange && <Range search={search} setSearch={setSearch} />}
       >
         {!ledger && !error && <LoadingBars rows={LOADING_ROWS} onRetry={refetch} />}
         {!ledger && error && (

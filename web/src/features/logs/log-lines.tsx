@@ -65,6 +65,7 @@ export function LogLines(props: LogLinesProps) {
     if (window.hasAfter && last > lines.length - NEAR_END) void reader.newer();
   }, [reader, window, first, last, lines.length]);
   const { numUnseen, isAtEnd, onScroll } = useUnseen(window, scroller);
+  useHeldEnd(scroller, isAtEnd);
 
   const wanted = useRef<number | "end" | null>(line ?? "end");
   useEffect(() => {
@@ -145,6 +146,19 @@ export function LogLines(props: LogLinesProps) {
       )}
     </div>
   );
+}
+
+/** A reader at the end stays there when the room for the lines changes. */
+function useHeldEnd(scroller: RefObject<HTMLElement | null>, isAtEnd: boolean): void {
+  useEffect(() => {
+    const element = scroller.current;
+    if (!element || !isAtEnd) return;
+    const observer = new ResizeObserver(() => {
+      element.scrollTop = element.scrollHeight;
+    });
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [scroller, isAtEnd]);
 }
 
 /** Lines that came since the reader left the end. */

@@ -26,7 +26,7 @@ import { useHits, useLogReader } from "./use-log-reader";
 
 const END = "End";
 const RETRY_S = 5;
-const LOADING_ROWS = 16;
+const LOADING_ROWS = 30;
 
 export interface LogsPageProps {
   runId: string;

@@ -104,7 +104,7 @@ const GroupRow = memo(function GroupRow(props: GroupRowProps) {
         {shortId(group.group_id)}
       </bdi>
       <span className={styles.what}>
-        <span className={styles.prompt} dir="auto">
+        <span className={styles.prompt} data-gone={group.prompt === null || undefined} dir="auto">
           {group.prompt ?? "The prompt is not kept"}
         </span>
         <span className={styles.facts}>

@@ -220,7 +220,11 @@ function NotRecorded({ recorded, run }: { recorded: RecordedPart; run: Run | und
     );
   }
   return run && isOver(run.state) ? (
-    <EmptyState title="No rollouts were recorded">This run ended before its first iteration did.</EmptyState>
+    <EmptyState title="No rollouts were recorded">
+      {run.num_steps === 0
+        ? "This run ended before its first iteration did."
+        : "Its steps, schedules and metrics were recorded without their texts."}
+    </EmptyState>
   ) : (
     <EmptyState title="No rollouts yet">
       They are recorded when their iteration has trained its last step.

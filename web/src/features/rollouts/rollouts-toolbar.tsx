@@ -4,7 +4,7 @@ import type { IterationBooks, RecordedPart } from "@/api/types";
 import { Button, IconButton, Toggle } from "@/components/button";
 import { Segmented } from "@/components/segmented";
 import { TextField } from "@/components/text-field";
-import { formatInteger } from "@/lib/numbers";
+import { formatInteger, MISSING } from "@/lib/numbers";
 import { useShortcuts } from "@/lib/shortcuts";
 import { wordsOf } from "@/lib/texts";
 import { booksText, recordedText, sumOf } from "./group-facts";
@@ -78,7 +78,9 @@ function ScopeControl({ search, setSearch, scope, onIteration }: RolloutsToolbar
         disabled={iteration === null || iteration <= 0}
         onClick={() => onIteration(-1)}
       />
-      <b>{isAll || iteration === null ? "All iterations" : `Iteration ${formatInteger(iteration)}`}</b>
+      <b>
+        {isAll ? "All iterations" : `Iteration ${iteration === null ? MISSING : formatInteger(iteration)}`}
+      </b>
       <IconButton
         icon="right"
         label="Next iteration"
@@ -104,7 +106,11 @@ function FateControl({ search, setSearch, books }: FilterProps) {
     carried: books?.num_carried_out ?? null,
   };
   const fates: readonly Fate[] = ["trained", "filtered", "dropped", "carried"];
-  const shown = fates.filter((fate) => counts[fate] !== 0 || fate === search.fate);
+  // Before the books are there, what most iterations have: less moves when they come.
+  const isUsual = (fate: Fate) => search.all || search.step || fate === "trained" || fate === "filtered";
+  const shown = fates.filter(
+    (fate) => fate === search.fate || (counts[fate] === null ? isUsual(fate) : counts[fate] !== 0),
+  );
   const label = (fate: Fate) => {
     const count = counts[fate];
     const word = `${fate.charAt(0).toUpperCase()}${fate.slice(1)}`;

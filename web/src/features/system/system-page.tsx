@@ -33,18 +33,23 @@ export function SystemPage({ runId, search, setSearch }: SystemPageProps) {
   const panels = useMemo(() => (data ? systemPanels(data) : []), [data]);
   if (!data) {
     return (
-      <div className={styles.nothing}>
-        {error ? (
-          <ProblemPanel
-            title="The machine’s figures did not load"
-            detail={problemSentence(error)}
-            onRetry={refetch}
-            retryAfterS={RETRY_S}
-          />
-        ) : (
-          <LoadingBars rows={LOADING_ROWS} onRetry={refetch} />
-        )}
-      </div>
+      <>
+        <div className={styles.bar}>
+          <QueueNote isLive={isLive} />
+        </div>
+        <div className={styles.nothing}>
+          {error ? (
+            <ProblemPanel
+              title="The machine’s figures did not load"
+              detail={problemSentence(error)}
+              onRetry={refetch}
+              retryAfterS={RETRY_S}
+            />
+          ) : (
+            <LoadingBars rows={LOADING_ROWS} onRetry={refetch} />
+          )}
+        </div>
+      </>
     );
   }
   const isZoomed = search.from !== undefined;
@@ -97,7 +102,9 @@ function Nothing({ run, isZoomed, isLive }: NothingProps) {
     <EmptyState title={isLive ? "Nothing measured yet" : "Nothing was measured"}>
       {run?.kind === "external"
         ? "The framework that reports this run told nothing of its machine."
-        : "The driver tells how busy its machine is with every few heartbeats."}
+        : isLive
+          ? "The driver tells how busy its machine is with every few heartbeats."
+          : "Its driver told nothing of its machine before it ended."}
     </EmptyState>
   );
 }
@@ -122,11 +129,6 @@ function QueueNote({ isLive }: { isLive: boolean }) {
   const { data: queued } = useQuery(queuedWritesOptions(isLive));
   if (queued === undefined || queued === null) return null;
   return (
-    <span>
-      Server:{" "}
-      {queued === 0
-        ? "no write waits"
-        : `${formatInteger(queued)} write${queued === 1 ? " waits" : "s wait"}`}
-    </span>
+    <span>The server’s queue of writes: {queued === 0 ? "empty" : `${formatInteger(queued)} waiting`}</span>
   );
 }

@@ -70,9 +70,20 @@ def _take(context: BrowserContext, shown: Pictured, name: str, state: str, path:
     _hold_or_fail(page, state, name)
     page.goto(address(shown, name, state))
     page.wait_for_timeout(SETTLE_MS.get(state, USUAL_SETTLE_MS))
-    page.screenshot(path=path, full_page=state not in ("empty", "loading", "failed"))
+    is_whole = state not in ("empty", "loading", "failed")
+    if is_whole:
+        _see_all(page)
+    page.screenshot(path=path, full_page=is_whole)
     page.unroute_all(behavior="ignoreErrors")
     page.close()
+
+
+def _see_all(page: Page) -> None:
+    """Charts are drawn once they are near the screen."""
+    height = int(page.evaluate("document.documentElement.scrollHeight"))
+    for top in (*range(HEIGHT, height, HEIGHT), 0):
+        page.evaluate("top => scrollTo(0, top)", top)
+        page.wait_for_timeout(250)
 
 
 def address(shown: Pictured, name: str, state: str) -> str:

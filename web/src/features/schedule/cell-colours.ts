@@ -108,5 +108,5 @@ function rewardScale(rewards: readonly (number | null)[], groups: readonly strin
   });
   const most = Math.max(...differences.map(Math.abs));
   const index = differences.map((difference) => (most > 0 ? Math.round((difference / most) * 3) + 3 : 3));
-  return { kind: "div", index, low: "reward below its group’s mean", high: "above" };
+  return { kind: "div", index, low: "below its group’s mean", high: "above" };
 }

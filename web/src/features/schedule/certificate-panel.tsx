@@ -1,4 +1,5 @@
 /** The proof of a step's loss weights: the sum as an exact fraction, its hash, and how it is proved. */
+import { useMemo } from "react";
 import type { StepSchedule } from "@/api/types";
 import { IconButton } from "@/components/button";
 import { Icon } from "@/components/icon";
@@ -6,12 +7,12 @@ import { Panel } from "@/components/panel";
 import { copyText } from "@/lib/copy-text";
 import { formatInteger } from "@/lib/numbers";
 import styles from "./fact-panels.module.css";
-import { compareFractions, fractionText, sumOverCommon } from "./fractions";
+import { extremes, sumText } from "./fractions";
 
 export function CertificatePanel({ record }: { record: StepSchedule }) {
   const { certificate, schedule } = record;
   const { weight } = schedule.samples;
-  const sum = fractionText(sumOverCommon(weight));
+  const sum = useMemo(() => sumText(weight, certificate.total), [weight, certificate.total]);
   return (
     <Panel title={<Verdict certificate={certificate} sum={sum} />} headingLevel={3} className={styles.panel}>
       {certificate.problem !== null && <p className={styles.problem}>{sentence(certificate.problem)}</p>}
@@ -70,8 +71,7 @@ function Verdict({ certificate, sum }: { certificate: StepSchedule["certificate"
 
 /** One weight where all are equal, otherwise the least and the greatest. */
 function Weights({ weights }: { weights: readonly string[] }) {
-  const sorted = [...new Set(weights)].sort(compareFractions);
-  const [least, greatest] = [sorted[0] ?? "0", sorted[sorted.length - 1] ?? "0"];
+  const { least, greatest } = useMemo(() => extremes(weights), [weights]);
   const count = formatInteger(weights.length);
   if (least === greatest) {
     return (

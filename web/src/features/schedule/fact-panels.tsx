@@ -13,9 +13,11 @@ export interface IdlePanelProps {
   /** The parallel layout in words: "dp 8, pp 2". */
   layout: string;
   barrierS: number;
+  /** Its stages wait for each other within the step, too. */
+  isPipeline: boolean;
 }
 
-export function IdlePanel({ step, dpSize, layout, barrierS }: IdlePanelProps) {
+export function IdlePanel({ step, dpSize, layout, barrierS, isPipeline }: IdlePanelProps) {
   const idle = step.measured_idle_frac ?? 0;
   const busy = 1 - idle;
   return (
@@ -23,7 +25,8 @@ export function IdlePanel({ step, dpSize, layout, barrierS }: IdlePanelProps) {
       <p className={styles.lead}>
         <b>{formatPercent(step.measured_idle_frac)}</b>
         <span>
-          of {formatInteger(dpSize)} × {formatDuration(barrierS)} waits at the end of the step
+          of {formatInteger(dpSize)} × {formatDuration(barrierS)} waits{" "}
+          {isPipeline ? "at both ends of the pipeline or for the slowest rank" : "at the end of the step"}
         </span>
       </p>
       <div

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { compareFractions, fractionText, sumOverCommon } from "./fractions";
+import { extremes, fractionText, sumOverCommon, sumText } from "./fractions";
 
 test("weights are added over their common denominator", () => {
   expect(fractionText(sumOverCommon(Array.from({ length: 136 }, () => "1/136")))).toBe("136/136");
@@ -17,6 +17,16 @@ test("denominators beyond every float stay exact", () => {
   expect(fractionText(sumOverCommon(parts))).toBe("a fraction of 18 digits");
 });
 
-test("fractions are compared by value", () => {
-  expect(["1/3", "1/10", "0", "2/5"].sort(compareFractions)).toEqual(["0", "1/10", "1/3", "2/5"]);
+test("the least and the greatest are found by value", () => {
+  expect(extremes(["1/3", "1/10", "2/5", "1/10"])).toEqual({ least: "1/10", greatest: "2/5" });
+  expect(extremes(["1/136", "1/136"])).toEqual({ least: "1/136", greatest: "1/136" });
+  const close = ["100000000000000000001/300000000000000000000", "1/3"];
+  expect(extremes(close)).toEqual({ least: "1/3", greatest: close[0] });
+  expect(extremes([])).toEqual({ least: "0", greatest: "0" });
+});
+
+test("very many different weights are not added again", () => {
+  const many = Array.from({ length: 3000 }, (_, i) => `${i}/7919`);
+  expect(sumText(many, "1")).toBe("1/1");
+  expect(sumText(["1/2", "1/2"], "1")).toBe("2/2");
 });

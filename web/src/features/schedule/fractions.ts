@@ -16,11 +16,25 @@ function gcd(a: bigint, b: bigint): bigint {
   return x;
 }
 
+/** More different fractions than this are not added here: it would take long, and the server has added them. */
+const MOST_ADDED = 2000;
+
+/** The sum of the weights in words; `told`: what the server has added them up to. */
+export function sumText(texts: readonly string[], told: string): string {
+  return new Set(texts).size > MOST_ADDED
+    ? fractionText(parseFraction(told))
+    : fractionText(sumOverCommon(texts));
+}
+
 /** The sum over the smallest denominator that all share, not reduced: `136/136` shows what was added. */
 export function sumOverCommon(texts: readonly string[]): Fraction {
-  const fractions = texts.map(parseFraction);
-  const bottom = fractions.reduce((common, one) => (common / gcd(common, one.bottom)) * one.bottom, 1n);
-  const top = fractions.reduce((total, one) => total + one.top * (bottom / one.bottom), 0n);
+  // Many samples have one weight: it is counted, and multiplied once.
+  const counts = new Map<string, number>();
+  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
+  const fractions = [...counts].map(([text, count]) => ({ ...parseFraction(text), count: BigInt(count) }));
+  const bottoms = new Set(fractions.map(({ bottom }) => bottom));
+  const bottom = [...bottoms].reduce((common, one) => (common / gcd(common, one)) * one, 1n);
+  const top = fractions.reduce((total, one) => total + one.count * one.top * (bottom / one.bottom), 0n);
   return { top, bottom };
 }
 
@@ -37,8 +51,29 @@ export function fractionText({ top, bottom }: Fraction): string {
   return `${b === 1n ? a : `${a}/${b}`} (over a denominator of ${digits} digits)`;
 }
 
-export function compareFractions(a: string, b: string): number {
-  const [x, y] = [parseFraction(a), parseFraction(b)];
-  const [left, right] = [x.top * y.bottom, y.top * x.bottom];
-  return left < right ? -1 : left > right ? 1 : 0;
+/** The least and the greatest, as they are written; of none both are 0. */
+export function extremes(texts: readonly string[]): { least: string; greatest: string } {
+  const [first = "0", ...others] = new Set(texts);
+  let [least, greatest] = [first, first];
+  for (const text of others) {
+    if (isLess(text, least)) least = text;
+    if (isLess(greatest, text)) greatest = text;
+  }
+  return { least, greatest };
+}
+
+/** What floats tell apart by more is not alike; only closer ones are compared exactly. */
+const FLOAT_ERROR = 1e-9;
+
+function isLess(a: string, b: string): boolean {
+  const [x, y] = [asFloat(a), asFloat(b)];
+  if (Math.abs(x - y) > FLOAT_ERROR * Math.max(x, y)) return x < y;
+  const [left, right] = [parseFraction(a), parseFraction(b)];
+  return left.top * right.bottom < right.top * left.bottom;
+}
+
+/** NaN where both parts are beyond every float. */
+function asFloat(text: string): number {
+  const slash = text.indexOf("/");
+  return slash < 0 ? Number(text) : Number(text.slice(0, slash)) / Number(text.slice(slash + 1));
 }

@@ -5,7 +5,7 @@
  *      rank 1   └──────┴──┘└─────┴───┘
  *               cell 0      cell 1          end      barrier (1)
  */
-import type { Schedule } from "@/api/types";
+import type { Schedule, StepRow } from "@/api/types";
 import type { Width } from "./schedule-search";
 
 /** A sample inside its micro-batch: fractions of the micro-batch's box. */
@@ -52,6 +52,8 @@ export interface GridGeometry {
   places: Place[];
 }
 
+const UNTOLD: IdleShares = { measured_idle_frac: null, predicted_idle_frac: null };
+
 function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
 }
@@ -88,11 +90,25 @@ export function startsOf(lengths: readonly (readonly number[])[], barrier: Sched
   });
 }
 
-export function gridGeometry(schedule: Schedule, width: Width): GridGeometry {
+/** Shares of the ranks' time in which they wait, a pipeline's fill and drain included. */
+export type IdleShares = Pick<StepRow, "measured_idle_frac" | "predicted_idle_frac">;
+
+/** How long a pipeline takes: its stages wait for each other too, which the times of micro-batches do not show. */
+function pipelineS(schedule: Schedule, width: Width, seconds: readonly number[][], idle: IdleShares): number {
+  if (schedule.pp === 1) return 0;
+  const isMeasured = seconds === schedule.measured_s && width === "measured";
+  const share = (isMeasured ? idle.measured_idle_frac : idle.predicted_idle_frac) ?? 0;
+  const trains = (rank: number, k: number) =>
+    isMeasured || (schedule.micro_batches[rank]?.[k]?.length ?? 0) > 0;
+  const busy = sum(seconds.map((own, rank) => sum(own.filter((_, k) => trains(rank, k)))));
+  return share < 1 ? busy / seconds.length / (1 - share) : 0;
+}
+
+export function gridGeometry(schedule: Schedule, width: Width, idle: IdleShares = UNTOLD): GridGeometry {
   const seconds = durations(schedule, width);
   const starts = startsOf(seconds, schedule.barrier);
   const ends = seconds.map((own, rank) => (starts[rank]?.at(-1) ?? 0) + (own.at(-1) ?? 0));
-  const barrierS = Math.max(0, ...ends);
+  const barrierS = Math.max(pipelineS(schedule, width, seconds, idle), ...ends);
   const places: Place[] = [];
   const ranks = schedule.micro_batches.map((microBatches, rank): Rank => {
     const own = seconds[rank] ?? [];
@@ -168,7 +184,7 @@ export interface RankOrder {
   isOpen: boolean;
 }
 
-const MANY_RANKS = 32;
+export const MANY_RANKS = 32;
 const OPENED = 8;
 
 /** By number; of more than 32 ranks by end, latest first, with the 8 latest and 8 earliest opened. */

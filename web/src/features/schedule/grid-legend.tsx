@@ -2,16 +2,17 @@
 import type { CSSProperties } from "react";
 import type { Schedule } from "@/api/types";
 import type { ColourScale } from "./cell-colours";
+import { MANY_RANKS } from "./grid-geometry";
 import styles from "./grid-legend.module.css";
 import type { Colour } from "./schedule-search";
 
 const COLOURED_BY: Record<Colour, string> = {
-  tokens: "coloured by the tokens of each sample",
-  cost: "coloured by the predicted cost of each sample",
-  padding: "coloured by the share of a micro-batch’s positions that hold no token",
-  reward: "coloured by reward against the mean of the group",
-  age: "coloured by policy updates since it was generated",
-  carried: "coloured by how long each sample was carried over",
+  tokens: "tokens of each sample",
+  cost: "predicted cost of each sample",
+  padding: "share of a micro-batch’s positions without a token",
+  reward: "reward against its group",
+  age: "policy updates since it was generated",
+  carried: "how long each sample was carried over",
 };
 
 export interface GridLegendProps {
@@ -38,7 +39,7 @@ export function GridLegend({ schedule, scale, colour, isOverCap }: GridLegendPro
       </span>
       <span>
         <i className={styles.idle} />
-        idle
+        {schedule.pp > 1 ? "idle, the pipeline’s fill and drain included" : "idle"}
       </span>
       {isOverCap && (
         <span>
@@ -52,7 +53,12 @@ export function GridLegend({ schedule, scale, colour, isOverCap }: GridLegendPro
           {dummyText(schedule, scale)}
         </span>
       )}
-      <span className="wide-only">Above each micro-batch: its tokens and samples; {COLOURED_BY[colour]}</span>
+      <span className="wide-only">
+        Above each micro-batch: its tokens and samples. Colour: {COLOURED_BY[colour]}.
+      </span>
+      {schedule.micro_batches.length > MANY_RANKS && (
+        <span>Ranks by their end, the latest first; the first and last eight are opened.</span>
+      )}
     </div>
   );
 }

@@ -1,12 +1,14 @@
 // biome-ignore-all lint/a11y/useSemanticElements: a table has no place for boxes on a time axis
 // biome-ignore-all lint/a11y/useFocusableInteractive: in a grid one cell takes the Tab key, dummies hold nothing to read
 /** The boxes of one rank: micro-batches with their samples inside, dummies, idle time. Above 512 samples in view the
- * samples are painted on a canvas; boxes and words stay the same. */
+ * samples are painted on a canvas; boxes and words stay the same. Ranks of very many micro-batches are painted whole. */
 import { memo, useEffect, useRef } from "react";
-import { chartTheme, onThemeChange } from "@/components/chart/theme";
+import { onThemeChange } from "@/components/chart/theme";
 import { formatCompact, formatCount, formatInteger } from "@/lib/numbers";
 import type { ColourScale } from "./cell-colours";
+import { cellKey, paintedKey } from "./cell-key";
 import type { Cell, Rank } from "./grid-geometry";
+import { GAP_PX, paintLane } from "./paint-lane";
 import styles from "./schedule-grid.module.css";
 
 export interface LaneCellsProps {
@@ -22,8 +24,6 @@ export interface LaneCellsProps {
   tabCell: number | null;
 }
 
-/** Between two micro-batches. */
-const GAP_PX = 2;
 /** Place of a skipped dummy, its gap included. */
 const DUMMY_PX = 8;
 /** Widths from which a label fits: all words, tokens and samples, tokens. */
@@ -31,12 +31,25 @@ const WORDS_PX = 270;
 const BOTH_PX = 46;
 const TOKENS_PX = 28;
 
+/** From so many micro-batches on a rank is painted whole: there is no room for their labels, in thin rows from fewer. */
+const MANY_CELLS = 150;
+const MANY_THIN_CELLS = 24;
+
 export const LaneCells = memo(function LaneCells(props: LaneCellsProps) {
-  const { rank, scale, laneWidth, onCanvas } = props;
+  const { rank, isOpen, onCanvas } = props;
+  if (rank.cells.length >= (isOpen ? MANY_CELLS : MANY_THIN_CELLS)) {
+    return (
+      <>
+        <Idle rank={rank} />
+        <LaneCanvas {...props} withBoxes={true} />
+        <PaintedCells {...props} />
+      </>
+    );
+  }
   return (
     <>
       <Idle rank={rank} />
-      {onCanvas && <PieceCanvas rank={rank} scale={scale} laneWidth={laneWidth} />}
+      {onCanvas && <LaneCanvas {...props} withBoxes={false} />}
       {rank.cells.map((cell) =>
         cell.isDummy ? (
           <Dummy key={cell.index} cell={cell} {...props} />
@@ -83,7 +96,7 @@ function WorkCell({
       <div
         role="gridcell"
         tabIndex={tabCell === cell.index ? 0 : -1}
-        data-cell={`${rank.rank}-${cell.index}`}
+        data-cell={cellKey(rank.rank, cell.index)}
         className={styles.cell}
         data-over={cell.isOverCap || undefined}
         style={{ left, width: `${cell.width * 100}%` }}
@@ -164,33 +177,46 @@ function Dummy({ cell, rank, scale, skipsDummies, laneWidth }: LaneCellsProps & 
   );
 }
 
-function PieceCanvas({ rank, scale, laneWidth }: Pick<LaneCellsProps, "rank" | "scale" | "laneWidth">) {
+interface LaneCanvasProps extends Pick<LaneCellsProps, "rank" | "scale" | "skipsDummies" | "laneWidth"> {
+  withBoxes: boolean;
+}
+
+function LaneCanvas({ rank, scale, skipsDummies, laneWidth, withBoxes }: LaneCanvasProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   useEffect(() => {
-    const paint = () => canvas.current && laneWidth > 0 && paintPieces(canvas.current, rank, scale);
+    const paint = () => {
+      if (!canvas.current || laneWidth <= 0) return;
+      const height = canvas.current.clientHeight;
+      paintLane(canvas.current, { rank, scale, withBoxes, skipsDummies, width: laneWidth, height });
+    };
     paint();
     return onThemeChange(paint);
-  }, [rank, scale, laneWidth]);
+  }, [rank, scale, withBoxes, skipsDummies, laneWidth]);
   return <canvas ref={canvas} className={styles.pieces} />;
 }
 
-function paintPieces(canvas: HTMLCanvasElement, rank: Rank, scale: ColourScale): void {
-  const ratio = window.devicePixelRatio;
-  const [width, height] = [Math.round(canvas.clientWidth * ratio), Math.round(canvas.clientHeight * ratio)];
-  canvas.width = width;
-  canvas.height = height;
-  const ctx = canvas.getContext("2d");
-  if (!ctx) return;
-  const theme = chartTheme();
-  const colours = scale.kind === "seq" ? theme.seq : theme.div;
-  for (const cell of rank.cells) {
-    const start = cell.left * width;
-    const inner = cell.width * width - GAP_PX * ratio;
-    for (const { sample, left, width: share } of cell.pieces) {
-      ctx.fillStyle = colours[scale.index[sample] ?? 0] ?? theme.surface;
-      // A hair of the surface between two samples, as long as they are wider than it.
-      const gap = share * inner > 3 * ratio ? ratio : 0;
-      ctx.fillRect(start + left * inner, 0, Math.max(0.5, share * inner - gap), height);
-    }
-  }
+/** A rank whose micro-batches are painted is one cell: the arrow keys still read its samples. */
+function PaintedCells({ rank, tabCell }: LaneCellsProps) {
+  return (
+    <div
+      role="gridcell"
+      tabIndex={tabCell === null ? -1 : 0}
+      data-cell={paintedKey(rank.rank)}
+      className={styles.painted}
+      aria-label={rankName(rank)}
+    />
+  );
+}
+
+function rankName({ rank, cells, tokens, numSamples }: Rank): string {
+  const dummies = cells.filter(({ isDummy }) => isDummy).length;
+  const over = cells.filter(({ isOverCap }) => isOverCap).length;
+  const parts = [
+    `${formatInteger(cells.length)} micro-batches`,
+    `${formatInteger(tokens)} tokens`,
+    formatCount(numSamples, "sample"),
+    ...(dummies > 0 ? [`${formatInteger(dummies)} dummies`] : []),
+    ...(over > 0 ? [`${formatInteger(over)} over the cap`] : []),
+  ];
+  return `Rank ${rank}: ${parts.join(", ")}`;
 }

@@ -1,26 +1,20 @@
 /** What belongs together, in one rank: a ring on the sample that is read and its rollout's others, a line under its group. */
-import type { Schedule } from "@/api/types";
 import type { GridGeometry } from "./grid-geometry";
+import type { Related } from "./related";
 import styles from "./schedule-grid.module.css";
 
 export interface LaneRingsProps {
-  schedule: Schedule;
   geometry: GridGeometry;
-  rank: number;
-  /** Index of the sample that is read; null: none. */
-  hot: number | null;
+  /** Of the sample that is read, those in this rank. */
+  related: readonly Related[] | undefined;
 }
 
-export function LaneRings({ schedule, geometry, rank, hot }: LaneRingsProps) {
-  if (hot === null) return null;
-  const { rollout_id, group_id } = schedule.samples;
-  const inGroup = geometry.places.flatMap((place, sample) =>
-    place?.rank === rank && group_id[sample] === group_id[hot] ? [sample] : [],
-  );
-  return inGroup.map((sample) => (
+export function LaneRings({ geometry, related = [] }: LaneRingsProps) {
+  return related.map(({ sample, isSibling }) => (
     <i
       key={sample}
-      className={rollout_id[sample] === rollout_id[hot] ? styles.ring : styles.groupLine}
+      className={isSibling ? styles.ring : styles.groupLine}
+      data-sample={sample}
       style={pieceBox(geometry, sample)}
     />
   ));

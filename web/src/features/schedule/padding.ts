@@ -9,18 +9,26 @@ export interface Padding {
 }
 
 /** [rank][micro-batch]; null where neither the micro-batches' positions nor a step without padding were told. */
-export function paddingOf(schedule: Schedule, { padding_frac }: PaddedStep): Padding[][] | null {
-  const { micro_batches, num_positions, samples } = schedule;
+export function paddingOf(schedule: Schedule, step: PaddedStep): Padding[][] | null {
+  if (schedule.num_positions.length === 0 && step.padding_frac !== 0) return null;
+  return schedule.micro_batches.map((own, rank) =>
+    own.map((_, cell) => paddingAt(schedule, { rank, cell }, step) ?? { padding: 0, positions: 0 }),
+  );
+}
+
+/** Of one micro-batch; null as above. */
+export function paddingAt(
+  { micro_batches, num_positions, samples }: Schedule,
+  { rank, cell }: { rank: number; cell: number },
+  step: PaddedStep,
+): Padding | null {
   const isTold = num_positions.length > 0;
   // A step without padding has none in any of its micro-batches.
-  if (!isTold && padding_frac !== 0) return null;
-  return micro_batches.map((rank, r) =>
-    rank.map((members, k) => {
-      const tokens = members.reduce((total, sample) => total + (samples.num_tokens[sample] ?? 0), 0);
-      const positions = isTold ? (num_positions[r]?.[k] ?? 0) : tokens;
-      return { padding: Math.max(0, positions - tokens), positions };
-    }),
-  );
+  if (!isTold && step.padding_frac !== 0) return null;
+  const members = micro_batches[rank]?.[cell] ?? [];
+  const tokens = members.reduce((total, sample) => total + (samples.num_tokens[sample] ?? 0), 0);
+  const positions = isTold ? (num_positions[rank]?.[cell] ?? 0) : tokens;
+  return { padding: Math.max(0, positions - tokens), positions };
 }
 
 export type PaddedStep = Pick<StepRow, "padding_frac">;

@@ -3,7 +3,7 @@ import type { Schedule, StepRow } from "@/api/types";
 import { formatDuration } from "@/lib/durations";
 import { formatCount, formatDelta, formatInteger, formatMetric, formatPercent, MISSING } from "@/lib/numbers";
 import { durations, type GridGeometry, type Place, secondsPerCost } from "./grid-geometry";
-import { type PaddedStep, paddingOf, paddingShare } from "./padding";
+import { type PaddedStep, paddingAt, paddingShare } from "./padding";
 import { capTimes } from "./step-sentences";
 
 export interface Fact {
@@ -63,8 +63,8 @@ function rolloutsOf(schedule: Schedule, group: string): number {
 }
 
 /** Padding is the micro-batch's: it stands behind its samples. */
-function paddingFact(schedule: Schedule, { rank, cell }: Place, step: PaddedStep): Fact[] {
-  const here = paddingOf(schedule, step)?.[rank]?.[cell];
+function paddingFact(schedule: Schedule, place: Place, step: PaddedStep): Fact[] {
+  const here = paddingAt(schedule, place, step);
   if (!here || here.positions === 0) return [];
   if (here.padding === 0) return [{ label: "Padding", value: "none", note: "in its micro-batch" }];
   const value = `${formatInteger(here.padding)} of ${formatInteger(here.positions)}`;

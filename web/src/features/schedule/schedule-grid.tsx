@@ -6,6 +6,7 @@ import {
   type KeyboardEvent,
   type MouseEvent,
   useEffect,
+  useLayoutEffect,
   useMemo,
   useRef,
   useState,
@@ -14,6 +15,7 @@ import type { Schedule } from "@/api/types";
 import { formatDuration } from "@/lib/durations";
 import { formatCompact, formatInteger, formatPercent } from "@/lib/numbers";
 import type { ColourScale } from "./cell-colours";
+import { cellElement, placeOfKey } from "./cell-key";
 import { GridAxis } from "./grid-axis";
 import {
   type GridGeometry,
@@ -26,6 +28,8 @@ import {
 } from "./grid-geometry";
 import { LaneCells } from "./lane-cells";
 import { LaneRings } from "./lane-rings";
+import { RankRows, type RowPlace } from "./rank-rows";
+import { relatedTo } from "./related";
 import { cardText, SampleCard } from "./sample-card";
 import { type ReadStep, sampleFacts } from "./sample-facts";
 import styles from "./schedule-grid.module.css";
@@ -60,16 +64,18 @@ export function ScheduleGrid(props: ScheduleGridProps) {
   const order = useMemo(() => rankOrder(geometry.ranks), [geometry]);
   const { hover, focus, hot, setHover, setFocus, isFocused, setIsFocused } = useHot(geometry, pointed);
   const grid = useRef<HTMLDivElement>(null);
+  const wantsFocus = useRef(false);
   const laneHead = useRef<HTMLDivElement>(null);
   const laneWidth = useWidth(laneHead);
   const onCanvas = geometry.places.length > MOST_IN_DOM;
   const hotSample = hot && sampleAt(geometry, hot);
+  const related = useMemo(() => relatedTo(schedule, geometry, hotSample), [schedule, geometry, hotSample]);
   const card = hotSample === null ? null : sampleFacts(schedule, geometry, hotSample, step);
 
   useEffect(() => {
     const at = pointed === null ? undefined : geometry.places[pointed];
     if (!at) return;
-    grid.current?.querySelector(`[data-cell="${at.rank}-${at.cell}"]`)?.scrollIntoView({ block: "center" });
+    cellElement(grid.current, at)?.scrollIntoView({ block: "center" });
   }, [geometry, pointed]);
   const open = (sample: number | null) => {
     const rollout = sample === null ? undefined : schedule.samples.rollout_id[sample];
@@ -82,10 +88,15 @@ export function ScheduleGrid(props: ScheduleGridProps) {
     if (move === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     setHover(null);
-    const to = moveTo(geometry, order, focus, move);
-    setFocus(to);
-    grid.current?.querySelector<HTMLElement>(`[data-cell="${to.rank}-${to.cell}"]`)?.focus();
+    setFocus(moveTo(geometry, order, focus, move));
+    wantsFocus.current = true;
   };
+  // Not before its row exists.
+  useLayoutEffect(() => {
+    if (!wantsFocus.current) return;
+    wantsFocus.current = false;
+    cellElement(grid.current, focus)?.focus();
+  });
   return (
     <div className={styles.wrap}>
       <div
@@ -93,43 +104,45 @@ export function ScheduleGrid(props: ScheduleGridProps) {
         role="grid"
         aria-label={label}
         aria-readonly="true"
+        aria-rowcount={order.length + 1}
         className={styles.grid}
         onKeyDown={onKeyDown}
         onFocus={(event) => {
-          const at = event.target.getAttribute("data-cell")?.split("-").map(Number);
-          if (at && (at[0] !== focus.rank || at[1] !== focus.cell)) {
-            setFocus({ rank: at[0] ?? 0, cell: at[1] ?? 0, piece: 0 });
-          }
+          const key = event.target.getAttribute("data-cell");
+          if (key !== null) setFocus(placeOfCell(geometry, focus, placeOfKey(key)));
           setIsFocused(event.target.matches(":focus-visible"));
         }}
         onBlur={() => setIsFocused(false)}
       >
         <HeadRow laneHead={laneHead} />
-        {order.map(({ rank: number, isOpen }) => {
-          const rank = geometry.ranks[number] as Rank;
-          return (
-            <RankRow
-              key={number}
-              rank={rank}
-              isOpen={isOpen}
-              onPoint={(place) => !samePlace(place, hover) && setHover(place)}
-              onChoose={setFocus}
-              onOpen={(place) => open(sampleAt(geometry, place))}
-            >
-              <LaneCells
+        <RankRows order={order} kept={focus.rank} laneWidth={laneWidth}>
+          {({ rank: number, isOpen }, at) => {
+            const rank = geometry.ranks[number] as Rank;
+            return (
+              <RankRow
+                key={number}
                 rank={rank}
-                scale={scale}
-                tokenCap={schedule.token_cap}
-                skipsDummies={schedule.skips_dummies}
-                laneWidth={laneWidth}
                 isOpen={isOpen}
-                onCanvas={onCanvas}
-                tabCell={focus.rank === number ? focus.cell : null}
-              />
-              <LaneRings schedule={schedule} geometry={geometry} rank={number} hot={hotSample} />
-            </RankRow>
-          );
-        })}
+                at={at}
+                onPoint={(place) => !samePlace(place, hover) && setHover(place)}
+                onChoose={setFocus}
+                onOpen={(place) => open(sampleAt(geometry, place))}
+              >
+                <LaneCells
+                  rank={rank}
+                  scale={scale}
+                  tokenCap={schedule.token_cap}
+                  skipsDummies={schedule.skips_dummies}
+                  laneWidth={laneWidth}
+                  isOpen={isOpen}
+                  onCanvas={onCanvas}
+                  tabCell={focus.rank === number ? focus.cell : null}
+                />
+                <LaneRings geometry={geometry} related={related.get(number)} />
+              </RankRow>
+            );
+          }}
+        </RankRows>
         <GridAxis barrierS={geometry.barrierS} />
       </div>
       {card && hot && <SampleCard card={card} style={cardPlace(grid.current, geometry, hot)} />}
@@ -138,6 +151,17 @@ export function ScheduleGrid(props: ScheduleGridProps) {
       </div>
     </div>
   );
+}
+
+/** The sample that was read last in a micro-batch that gets the focus, or its first one. */
+function placeOfCell(
+  { ranks }: GridGeometry,
+  before: Place,
+  { rank, cell }: { rank: number; cell: number | null },
+): Place {
+  if (before.rank === rank && (cell === null || before.cell === cell)) return before;
+  const first = ranks[rank]?.cells.find(({ isDummy }) => !isDummy)?.index ?? 0;
+  return { rank, cell: cell ?? first, piece: 0 };
 }
 
 /** The sample that is read: the one under the pointer, otherwise the focused one, otherwise the one of a link. */
@@ -170,7 +194,7 @@ function samePlace(a: Place | null, b: Place | null): boolean {
 
 function HeadRow({ laneHead }: { laneHead: React.RefObject<HTMLDivElement | null> }) {
   return (
-    <div role="row" className={styles.headRow}>
+    <div role="row" aria-rowindex={1} className={styles.headRow}>
       <div role="columnheader">Rank</div>
       <div role="columnheader" ref={laneHead}>
         <span className="sr-only">Micro-batches over time</span>
@@ -186,6 +210,7 @@ function HeadRow({ laneHead }: { laneHead: React.RefObject<HTMLDivElement | null
 
 interface RankRowProps {
   rank: Rank;
+  at: RowPlace;
   isOpen: boolean;
   onPoint: (place: Place | null) => void;
   onChoose: (place: Place) => void;
@@ -193,13 +218,13 @@ interface RankRowProps {
   children: React.ReactNode;
 }
 
-function RankRow({ rank, isOpen, onPoint, onChoose, onOpen, children }: RankRowProps) {
+function RankRow({ rank, isOpen, at, onPoint, onChoose, onOpen, children }: RankRowProps) {
   const placeUnder = (event: MouseEvent<HTMLElement>) => {
     const lane = event.currentTarget.getBoundingClientRect();
     return pieceAt(rank, (event.clientX - lane.left) / lane.width);
   };
   return (
-    <div role="row" className={styles.row} data-thin={!isOpen || undefined}>
+    <div role="row" className={styles.row} data-thin={!isOpen || undefined} {...at}>
       <div role="rowheader">{rank.rank}</div>
       {/* biome-ignore lint/a11y/noStaticElementInteractions: the grid has the keys */}
       <div
@@ -244,13 +269,16 @@ const CARD_HEIGHT_PX = 190;
 
 /** Under the sample's row, above it where there is no room; on the side with more room. */
 function cardPlace(grid: HTMLElement | null, geometry: GridGeometry, { rank, cell }: Place): CSSProperties {
-  const box = grid?.querySelector<HTMLElement>(`[data-cell="${rank}-${cell}"]`);
+  const box = cellElement(grid, { rank, cell });
   const lane = box?.parentElement;
   if (!grid || !box || !lane) return {};
   const frame = grid.getBoundingClientRect();
   const [boxAt, laneAt] = [box.getBoundingClientRect(), lane.getBoundingClientRect()];
   const start = (geometry.ranks[rank]?.cells[cell]?.left ?? 0) * laneAt.width + laneAt.left - frame.left;
-  const left = Math.max(0, Math.min(start, frame.width - CARD_PX - 14));
+  // Over the figures beside the lanes it hides no sample of the same rollout.
+  const beside = frame.width - CARD_PX - 14;
+  const hasRoom = frame.right - laneAt.right >= CARD_PX;
+  const left = hasRoom ? beside : Math.max(0, Math.min(start, beside));
   const below = boxAt.bottom - frame.top + 8;
   const fitsBelow = boxAt.bottom + CARD_HEIGHT_PX < window.innerHeight;
   return fitsBelow ? { left, top: below } : { left, bottom: frame.height - (laneAt.top - frame.top) + 4 };

@@ -95,12 +95,15 @@ function Loaded({ run, row, record, ...head }: LoadedProps) {
   const { search } = head;
   const navigate = useNavigate();
   const width = search.width ?? "measured";
-  const geometry = useMemo(() => gridGeometry(schedule, width), [schedule, width]);
+  const geometry = useMemo(() => gridGeometry(schedule, width, row), [schedule, width, row]);
   const colours = colourChoices(schedule, row);
   const wanted = search.colour ?? "tokens";
   const colour: Colour = colours.includes(wanted) ? wanted : "tokens";
   const scale = useMemo(() => colourScale(schedule, colour, row), [schedule, colour, row]);
-  const measured = useMemo(() => gridGeometry(schedule, "measured"), [schedule]);
+  const measured = useMemo(
+    () => (width === "measured" ? geometry : gridGeometry(schedule, "measured", row)),
+    [geometry, width, schedule, row],
+  );
   const label = `Schedule of step ${formatInteger(row.step)}`;
   return (
     <>
@@ -135,6 +138,7 @@ function Loaded({ run, row, record, ...head }: LoadedProps) {
             dpSize={geometry.ranks.length}
             layout={run.parallelism ?? "this layout"}
             barrierS={measured.barrierS}
+            isPipeline={schedule.pp > 1}
           />
           <CertificatePanel record={record} />
           {row.batch_decision && <DecisionPanel decision={row.batch_decision} />}

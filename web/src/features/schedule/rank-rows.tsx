@@ -1,0 +1,69 @@
+// biome-ignore-all lint/a11y/useSemanticElements: a table has no place for boxes on a time axis
+// biome-ignore-all lint/a11y/useFocusableInteractive: in a grid one cell takes the Tab key, the arrow keys move it
+/** The rows of the grid, one per rank. Of many ranks only those near the window exist, and the one that has the focus. */
+import { defaultRangeExtractor, useWindowVirtualizer } from "@tanstack/react-virtual";
+import { type CSSProperties, type ReactNode, useLayoutEffect, useRef, useState } from "react";
+import { MANY_RANKS, type RankOrder } from "./grid-geometry";
+import styles from "./schedule-grid.module.css";
+
+/** Height of a row that is not opened, its line included. */
+const THIN_PX = 18;
+const OVERSCAN = 12;
+/** A place that has moved by less is the same. */
+const MOVED_PX = 1;
+
+export interface RankRowsProps {
+  order: readonly RankOrder[];
+  /** A rank whose row exists wherever the window is. */
+  kept: number;
+  /** Changes with the width of the page, as the height of opened rows may. */
+  laneWidth: number;
+  children: (row: RankOrder, place: RowPlace) => ReactNode;
+}
+
+export interface RowPlace {
+  style?: CSSProperties;
+  "aria-rowindex": number;
+}
+
+export function RankRows(props: RankRowsProps) {
+  const { order, children } = props;
+  if (order.length > MANY_RANKS) return <WindowedRows {...props} />;
+  // The first row is that of the heads.
+  return order.map((row, i) => children(row, { "aria-rowindex": i + 2 }));
+}
+
+function WindowedRows({ order, kept, laneWidth, children }: RankRowsProps) {
+  const body = useRef<HTMLDivElement>(null);
+  const [top, setTop] = useState(0);
+  const openPx = laneWidth > 0 ? openHeight() : THIN_PX;
+  const keptRow = order.findIndex(({ rank }) => rank === kept);
+  const rows = useWindowVirtualizer({
+    count: order.length,
+    estimateSize: (i) => (order[i]?.isOpen ? openPx : THIN_PX),
+    overscan: OVERSCAN,
+    scrollMargin: top,
+    rangeExtractor: (range) =>
+      [...new Set([...defaultRangeExtractor(range), Math.max(0, keptRow)])].sort((a, b) => a - b),
+  });
+  // What stands above may have grown.
+  useLayoutEffect(() => {
+    const now = (body.current?.getBoundingClientRect().top ?? 0) + window.scrollY;
+    if (Math.abs(now - top) > MOVED_PX) setTop(now);
+  });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: sizes are asked for anew when they change
+  useLayoutEffect(() => rows.measure(), [openPx, order.length]);
+  return (
+    <div ref={body} role="rowgroup" className={styles.rows} style={{ height: rows.getTotalSize() }}>
+      {rows.getVirtualItems().map(({ index, start }) => {
+        const row = order[index];
+        return row && children(row, { style: { top: start - top }, "aria-rowindex": index + 2 });
+      })}
+    </div>
+  );
+}
+
+function openHeight(): number {
+  const height = getComputedStyle(document.documentElement).getPropertyValue("--lane-height");
+  return Number.parseFloat(height) || THIN_PX;
+}

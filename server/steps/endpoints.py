@@ -6,6 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
 
+from orchestrator.contracts.messages import Phase
 from server.auth.access import Access, requires
 from server.dependencies import Reading
 from server.http.guarded_route import GuardedRoute
@@ -32,11 +33,12 @@ def list_steps(
     database: Reading,
     first: Annotated[WholeNumber, Query(alias="from", ge=0, le=MAX_STEP, description="First step of the page.")] = 0,
     limit: Annotated[WholeNumber, Query(ge=1, le=1000)] = 100,
+    phase: Annotated[Phase | None, Query(description="Only steps of this phase.")] = None,
 ) -> StepPage:
     """Steps in ascending order, each from the newest attempt that trained it."""
     with database.read() as connection:
         key = run_queries.run_key(connection, run_id)
-        items, next_from = queries.page(connection, key, first=first, limit=limit)
+        items, next_from = queries.page(connection, key, first=first, limit=limit, phase=phase)
         return StepPage(items=tuple(items), next_from=next_from, total=queries.count(connection, key))
 
 

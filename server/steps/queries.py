@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, select
 
-from orchestrator.contracts.messages import BatchDecision, MetricMessage, ScheduleMessage
+from orchestrator.contracts.messages import BatchDecision, MetricMessage, Phase, ScheduleMessage
 from server.database.tables import metric_names, points, runs, schedules, steps
 from server.errors import NotFoundError
 from server.retention.limits import RecordKind
@@ -19,12 +19,17 @@ from server.steps.point_values import from_columns
 from server.steps.schemas import StepRow, StoredSchedule
 
 
-def page(connection: Connection, run_key: int, *, first: int, limit: int) -> tuple[list[StepRow], int | None]:
-    """Steps of the current view from `first` on, ascending, and the step at which the next page begins."""
-    view = in_segments(run_key, current_view(run_segments(connection, run_key)))
-    rows = connection.execute(
-        select(steps).where(view, steps.c.step >= first).order_by(steps.c.step).limit(limit + 1)
-    ).all()
+def page(
+    connection: Connection, run_key: int, *, first: int, limit: int, phase: Phase | None = None
+) -> tuple[list[StepRow], int | None]:
+    """Steps of the current view from `first` on, ascending, and the step at which the next page begins.
+
+    phase: only its steps; None: all.
+    """
+    wanted = [in_segments(run_key, current_view(run_segments(connection, run_key))), steps.c.step >= first]
+    if phase is not None:
+        wanted.append(steps.c.phase == phase)
+    rows = connection.execute(select(steps).where(*wanted).order_by(steps.c.step).limit(limit + 1)).all()
     return _step_rows(connection, run_key, rows[:limit], superseded=False), rows[limit].step if rows[limit:] else None
 
 

@@ -32,7 +32,7 @@ class StepPage(Page[StepRow]):
     next_from: int | None
     """The `from` of the next page; null on the last one."""
     total: int
-    """Steps of the run in the current view, whatever the page."""
+    """Steps of the run in the current view, whatever the page or phase."""
 
 
 class StoredSchedule(TextModel):

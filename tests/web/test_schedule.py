@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.server.live_server import LiveServer
+from orchestrator.contracts.messages import StepMessage
+from tests.server.factories import padded, step_message
+from tests.server.live_server import LaunchedRun, LiveServer
 from tests.web.browser import severe_findings
+from tests.web.recorded_detail import HOSTILE
 from tests.web.recorded_run import recorded_step
+from trainer.contracts.certificate import Certificate
 
 pytestmark = pytest.mark.stack
 
@@ -81,3 +86,175 @@ def test_single_letter_keys_can_be_switched_off(schedule: Page) -> None:
     page.reload()
     page.get_by_role("button", name="Keyboard shortcuts").click()
     expect(page.get_by_role("checkbox", name="Single-letter keys")).not_to_be_checked()
+
+
+def related_step(step: int, *, name: str = "", **changes: object) -> StepMessage:
+    """A step of twelve samples on two ranks: three to a rollout, two rollouts to a group."""
+    message = step_message(step, lengths=[9, 30, 12, 25, 17, 40, 8, 33, 21, 14, 28, 19], **changes)
+    assert message.schedule is not None
+    told = message.schedule.samples
+    names = {
+        "sample_id": tuple(f"{name[:150]}{i}" for i in range(told.size)),
+        "rollout_id": tuple(f"{name[:150]}r{i // 3}" for i in range(told.size)),
+        "group_id": tuple(f"{name[:150]}g{i // 6}" for i in range(told.size)),
+    }
+    certificate = Certificate(
+        loss_aggregation=message.schedule.loss_aggregation,
+        sample_ids=names["sample_id"],
+        weights=tuple(map(Fraction, told.weight)),
+    )
+    schedule = message.schedule.model_copy(
+        update={"samples": told.model_copy(update=names), "certificate_sha256": certificate.sha256}
+    )
+    return message.model_copy(update={"schedule": schedule, "num_rollouts": 4, "num_prompts": 2})
+
+
+def show(server: LiveServer, page: Page, *steps: StepMessage, search: str = "", **launch: object) -> LaunchedRun:
+    run = server.launch(**launch)
+    for step in steps:
+        answer = server.record(run, step)
+        assert answer.status_code == 200, answer.text
+    page.goto(f"{server.url}/runs/{run.id}/schedule{search}")
+    expect(page.get_by_role("grid", name=re.compile("^Schedule of step"))).to_be_visible()
+    return run
+
+
+def rings(page: Page) -> list[int]:
+    """The samples that are lit as one rollout."""
+    lit = page.locator("[data-sample]").evaluate_all(
+        "all => all.filter((one) => getComputedStyle(one).outlineStyle !== 'none').map((one) => +one.dataset.sample)"
+    )
+    return sorted(lit)
+
+
+def test_the_samples_of_a_rollout_are_lit_together_by_pointer_and_by_key(server: LiveServer, page: Page) -> None:
+    show(server, page, related_step(0))
+    cell = page.locator("[data-cell='0-0']")
+    box = cell.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 4, box["y"] + box["height"] - 6)
+    expect(page.locator("[data-sample]")).to_have_count(6)
+    by_pointer = rings(page)
+    assert len(by_pointer) == 3
+    assert by_pointer[0] % 3 == 0
+    assert by_pointer == list(range(by_pointer[0], by_pointer[0] + 3))
+    page.mouse.move(5, 5)
+    expect(page.locator("[data-sample]")).to_have_count(0)
+    cell.focus()
+    page.keyboard.press("End")
+    expect(page.locator("[data-sample]")).to_have_count(6)
+    at_end = rings(page)
+    page.keyboard.press("Home")
+    expect(page.locator("[data-cell='0-0']:focus")).to_have_count(1)
+    assert rings(page) == by_pointer
+    assert len(at_end) == 3
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(r"/rollouts\?rollout="))
+
+
+def test_padding_has_a_colour_words_and_an_address(server: LiveServer, page: Page) -> None:
+    shape = related_step(0).schedule
+    assert shape is not None
+    extra = [[0] * len(rank) for rank in shape.micro_batches]
+    extra[1][0] = 60
+    show(server, page, padded(related_step(0), *extra), search="?colour=padding")
+    grid = page.get_by_role("grid")
+    assert page.get_by_role("group", name="Colour").get_by_role("button", name="Padding").get_attribute(
+        "aria-pressed"
+    ) == ("true")
+    expect(
+        grid.get_by_role("gridcell", name=re.compile(r"Rank 1, micro-batch 0: .*60.positions of padding"))
+    ).to_be_visible()
+    expect(page.get_by_text("positions without a token")).to_be_visible()
+    fills = [
+        grid.locator(f"[data-cell='{cell}'] i").first.evaluate("one => getComputedStyle(one).backgroundColor")
+        for cell in ("1-0", "0-0")
+    ]
+    assert fills[0] != fills[1]
+    grid.locator("[data-cell='1-0']").hover()
+    expect(page.locator("[aria-hidden=true]").filter(has_text="opens its rollout")).to_contain_text(
+        re.compile("Padding, micro-batch60 of")
+    )
+    expect(page.get_by_role("region", name="What if")).to_contain_text("Coloured by tokens")
+    page.get_by_role("group", name="Colour").get_by_role("button", name="Tokens").click()
+    expect(page).not_to_have_url(re.compile("colour="))
+
+
+def test_hostile_names_of_samples_rollouts_and_groups_are_text(server: LiveServer, page: Page) -> None:
+    show(server, page, related_step(0, name=HOSTILE * 3))
+    before = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+    page.locator("[data-cell='0-0']").hover()
+    card = page.locator("[aria-hidden=true]").filter(has_text="opens its rollout")
+    expect(card).to_contain_text("<img src=x")
+    box = card.last.bounding_box()
+    assert box is not None
+    assert box["width"] < 300
+    assert page.evaluate("document.querySelectorAll('main img, main script').length") == 0
+    assert page.evaluate("[document.documentElement.scrollWidth, innerWidth]") == before
+    assert before[0] <= before[1]
+    assert severe_findings(page) == []
+
+
+def test_another_layout_is_asked_for_by_keys_alone(server: LiveServer, page: Page) -> None:
+    show(server, page, related_step(0))
+    page.keyboard.press("w")
+    chosen = page.get_by_role("group", name="dp").get_by_role("button", name="2", exact=True)
+    expect(chosen).to_be_focused()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(r"dp=4\b"))
+    what_if = page.get_by_role("region", name="What if")
+    expect(what_if).to_contain_text("dp 4, cp 1")
+    expect(what_if.get_by_role("img", name=re.compile("^What if, estimated: dp 4"))).to_be_visible()
+    slider = what_if.get_by_role("slider", name="token_cap")
+    slider.focus()
+    page.keyboard.press("ArrowLeft")
+    expect(page).to_have_url(re.compile(r"token_cap=45\b"))
+    expect(what_if).to_contain_text("cap 45")
+    page.keyboard.press("ArrowRight")
+    expect(page).not_to_have_url(re.compile("token_cap"))
+    expect(page.get_by_role("link", name="Clone run with this layout")).to_have_attribute("href", re.compile(r"dp=4\b"))
+
+
+def test_the_most_idle_step_is_looked_for_in_the_phase_of_the_reader(server: LiveServer, page: Page) -> None:
+    idle = {1: 0.9, 2: 0.8, 6: 0.5, 8: 0.4}
+    steps = [
+        related_step(step, phase="warm_start" if step < 4 else "rl", measured_idle_frac=idle.get(step, 0.1))
+        for step in range(10)
+    ]
+    warm_start = {
+        "type": "sft",
+        "max_steps": 4,
+        "until_reward": 0.5,
+        "batch": {"type": "fixed", "global_batch_size": 8},
+    }
+    show(server, page, *steps, name="warmed-up", warm_start=warm_start)
+    expect(page.get_by_text("Find in RL steps")).to_be_visible()
+    expect(page.get_by_text("warm start", exact=True)).to_be_visible()
+    most = page.get_by_role("button", name="Most idle")
+    for step in (6, 8):
+        most.click()
+        expect(page.get_by_role("heading", name=f"Step {step}", exact=True)).to_be_visible()
+    page.goto(re.sub(r"step=\d+", "step=3", page.url))
+    expect(page.get_by_text("Find in the warm start")).to_be_visible()
+    most.click()
+    expect(page.get_by_role("heading", name="Step 1", exact=True)).to_be_visible()
+
+
+def test_the_cause_of_idle_time_and_another_layout_are_three_clicks_away(server: LiveServer, page: Page) -> None:
+    """From a run's overview: which sample made the ranks wait longest, and what dp=4 would have cost."""
+    run = server.launch(name="asked")
+    lengths = [[10, 12, 9, 11] * 4, [200, *[10] * 12], [9, 8, 12, 10] * 4]
+    for step, of_step in enumerate(lengths):
+        message = step_message(step, lengths=of_step, measured_idle_frac=0.7 if step == 1 else 0.02)
+        assert server.record(run, message).status_code == 200
+    page.goto(f"{server.url}/runs/{run.id}")
+    page.get_by_role("link", name="Schedule", exact=True).click()
+    page.get_by_role("button", name="Most idle").click()
+    expect(page.get_by_role("status").filter(has_text="Sample 0 alone sets the length")).to_be_visible()
+    page.get_by_role("button", name="Show sample 0").click()
+    expect(page).to_have_url(re.compile(r"sample=0\b"))
+    assert rings(page) == [0]
+    expect(page.get_by_role("link", name="Open its rollout")).to_have_attribute("href", re.compile("rollout=r1.0"))
+    page.get_by_role("group", name="dp").get_by_role("button", name="4", exact=True).click()
+    expect(page.get_by_role("region", name="What if")).to_contain_text("dp 4, cp 1 assumes 2\u00a0more devices")

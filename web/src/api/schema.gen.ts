@@ -4944,7 +4944,7 @@ export interface components {
             next_from: number | null;
             /**
              * Total
-             * @description Steps of the run in the current view, whatever the page.
+             * @description Steps of the run in the current view, whatever the page or phase.
              */
             total: number;
         };
@@ -6990,6 +6990,8 @@ export interface operations {
                 /** @description First step of the page. */
                 from?: number;
                 limit?: number;
+                /** @description Only steps of this phase. */
+                phase?: components["schemas"]["Phase"] | null;
             };
             header?: never;
             path: {

@@ -16,6 +16,22 @@ export function stepsOptions(runId: string, from: number, limit: number) {
   });
 }
 
+/** The first step of reinforcement learning; null while there is none. Its number never changes once it is there. */
+export function firstRlStepOptions(runId: string) {
+  return queryOptions({
+    queryKey: ["steps", runId, "first rl"],
+    queryFn: async ({ signal }) => {
+      const page = dataOf(
+        await client.GET("/api/v1/runs/{run_id}/steps", {
+          params: { path: { run_id: runId }, query: { phase: "rl", limit: 1 } },
+          signal,
+        }),
+      );
+      return page.items[0]?.step ?? null;
+    },
+  });
+}
+
 export function stepOptions(runId: string, step: number) {
   return queryOptions({
     queryKey: ["step", runId, step],

@@ -109,3 +109,19 @@ test("with a barrier at every micro-batch each begins when the slowest rank's on
     [0, 4],
   ]);
 });
+
+test("a pipeline waits for its stages as well, as the record tells", () => {
+  const piped = schedule(
+    [
+      [[60], [40]],
+      [[50], [50]],
+    ],
+    { pp: 2 },
+  );
+  const told = { measured_idle_frac: 0.5, predicted_idle_frac: 0.2 };
+  const { barrierS, ranks } = gridGeometry(piped, "measured", told);
+  expect(barrierS).toBeCloseTo(0.2);
+  expect(ranks.map(({ idleFrac }) => idleFrac)).toEqual([expect.closeTo(0.5), expect.closeTo(0.5)]);
+  expect(gridGeometry(piped, "predicted", told).barrierS).toBeCloseTo(0.125);
+  expect(gridGeometry({ ...piped, pp: 1 }, "measured", told).barrierS).toBeCloseTo(0.1);
+});

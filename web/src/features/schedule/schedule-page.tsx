@@ -10,6 +10,7 @@ import styles from "./schedule-page.module.css";
 import type { ScheduleSearch, ScheduleSearchPatch } from "./schedule-search";
 import { StepStrip } from "./step-strip";
 import { StepView } from "./step-view";
+import { useFirstRlStep } from "./use-first-rl-step";
 import { useShownStep } from "./use-shown-step";
 import { useStep } from "./use-step";
 
@@ -50,6 +51,7 @@ function RunSchedule({
   // Another step has other samples.
   const setSearch: SchedulePageProps["setSearch"] = (patch) =>
     setAnySearch("step" in patch ? { sample: undefined, ...patch } : patch);
+  const firstRlStep = useFirstRlStep(run, isLive);
   const charts = useRunCharts(runId, "step", null, isLive);
   const step = useShownStep(search.step, newest) ?? newest;
   const shown = useStep(runId, step, newest);
@@ -65,6 +67,7 @@ function RunSchedule({
         charts={charts}
         selected={step}
         row={shown.row}
+        firstRlStep={firstRlStep}
         onSelect={(chosen) => setSearch({ step: chosen })}
       />
       <StepView

@@ -9,6 +9,7 @@ test("a sample above the mean load sets the length of its step", () => {
     detail:
       "It has 450 tokens, 4.5 × the cap, and runs by itself on rank 1; the other ranks end 410\u00a0ms or more sooner. " +
       "Lower rollout.max_new_tokens.",
+    sample: 2,
   });
 });
 
@@ -140,5 +141,15 @@ test("the books tell what was carried in and out", () => {
   });
   expect(booksSentence(step)).toBe(
     "16 carried in + 173 generated = 133 trained + 20 filtered (zero variance) + 4 dropped + 32 carried to the next iteration",
+  );
+});
+
+test("that a step was skipped comes before all that it computed", () => {
+  const idle = { measured_idle_frac: 0.6, idle_bound_frac: 0, predicted_idle_frac: 0 };
+  expect(findingOf(EVEN, stepRow({ ...idle, status: "skipped:non_finite" }))?.head).toBe(
+    "This step was skipped: its loss or gradient was not finite.",
+  );
+  expect(findingOf(EVEN, stepRow({ ...idle, status: "skipped:no_signal" }))?.head).toBe(
+    "This step was skipped: none of its samples has a loss token.",
   );
 });

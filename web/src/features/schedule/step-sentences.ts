@@ -11,6 +11,8 @@ export interface Finding {
   head: string;
   /** What is behind it, and what to change. */
   detail: string;
+  /** The sample that it names. */
+  sample?: number;
 }
 
 /** The figures of a step that findings look at. */
@@ -22,6 +24,7 @@ export type StepFigures = Pick<
   | "num_dummies"
   | "num_microbatches"
   | "padding_frac"
+  | "status"
 >;
 
 interface IdleFigures {
@@ -45,6 +48,7 @@ const PADDING_SHARE = 0.1;
 /** The first finding that holds, or null. */
 export function findingOf(schedule: Schedule, step: StepFigures): Finding | null {
   return (
+    skippedStep(step) ??
     unequalRanks(schedule, step) ??
     longSample(schedule) ??
     overCap(schedule) ??
@@ -52,6 +56,16 @@ export function findingOf(schedule: Schedule, step: StepFigures): Finding | null
     manyDummies(schedule, step) ??
     muchPadding(schedule, step)
   );
+}
+
+/** What was computed did not move the weights: more than any idle time. */
+function skippedStep({ status }: StepFigures): Finding | null {
+  const stays = "Weights and LR position stayed as they were.";
+  if (status === "skipped:non_finite")
+    return { head: "This step was skipped: its loss or gradient was not finite.", detail: stays };
+  if (status === "skipped:no_signal")
+    return { head: "This step was skipped: none of its samples has a loss token.", detail: stays };
+  return null;
 }
 
 function sum(values: readonly number[]): number {
@@ -76,6 +90,7 @@ function longSample(schedule: Schedule): Finding | null {
   return {
     head: `Sample ${formatInteger(sample)} alone sets the length of this step.`,
     detail: `${size}, and ${place}${lead}. Lower rollout.max_new_tokens.`,
+    sample,
   };
 }
 
@@ -96,6 +111,7 @@ function overCap(schedule: Schedule): Finding | null {
   return {
     head: `${formatCount(over.length, "micro-batch").replace("batchs", "batches")} over the cap of ${formatInteger(cap)} tokens.`,
     detail: `Sample ${formatInteger(sample)} has ${formatInteger(longest)} tokens and runs alone. Raise schedule.token_cap, or lower rollout.max_new_tokens.`,
+    sample,
   };
 }
 

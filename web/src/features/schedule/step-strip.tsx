@@ -9,7 +9,17 @@ import { countTicks } from "@/components/chart/ticks";
 import { HERO_POINTS, type RunCharts } from "@/components/chart/use-run-charts";
 import { formatInteger, formatPercent, MISSING } from "@/lib/numbers";
 import styles from "./step-strip.module.css";
-import { columnAt, oddest, oddStep, type Pick, stripColumns } from "./strip-columns";
+import {
+  columnAt,
+  columnsIn,
+  oddest,
+  oddStep,
+  type PhaseSpan,
+  type Pick,
+  phaseOf,
+  type StripColumn,
+  stripColumns,
+} from "./strip-columns";
 import { type LaneKind, StripLane } from "./strip-lane";
 import { useWidth } from "./use-width";
 
@@ -75,10 +85,12 @@ export interface StepStripProps {
   charts: RunCharts;
   selected: number | null;
   row: StepRow | null;
+  /** Null: the run has one phase. */
+  firstRlStep: number | null;
   onSelect: (step: number) => void;
 }
 
-export function StepStrip({ runId, charts, selected, row, onSelect }: StepStripProps) {
+export function StepStrip({ runId, charts, selected, row, firstRlStep, onSelect }: StepStripProps) {
   const { history, batch } = charts;
   const tracks = useMemo(
     () => new Map(LANES.map(({ name }) => [name, history.want(name, HERO_POINTS)])),
@@ -100,7 +112,13 @@ export function StepStrip({ runId, charts, selected, row, onSelect }: StepStripP
       <div className={styles.head}>
         <h2 id="strip-title">All steps</h2>
         <StripNote batch={batch} />
-        <Finders runId={runId} selected={selected} trackOf={trackOf} onSelect={onSelect} />
+        <Finders
+          runId={runId}
+          selected={selected}
+          phase={phaseOf(selected, firstRlStep)}
+          trackOf={trackOf}
+          onSelect={onSelect}
+        />
       </div>
       <div className={styles.lanes}>
         {LANES.map((lane) => (
@@ -115,6 +133,16 @@ export function StepStrip({ runId, charts, selected, row, onSelect }: StepStripP
           </div>
         ))}
         <StripAxis numSteps={count} />
+        {firstRlStep !== null && firstRlStep > 0 && count > 0 && (
+          <div className={styles.cursorArea} aria-hidden="true">
+            <i
+              className={styles.warmStart}
+              style={{ width: `${(Math.min(firstRlStep, count) / count) * 100}%` }}
+            >
+              <span>warm start</span>
+            </i>
+          </div>
+        )}
         {selected !== null && count > 0 && (
           <div className={styles.cursorArea} aria-hidden="true">
             <i className={styles.cursor} style={{ left: `${((selected + 0.5) / count) * 100}%` }}>
@@ -145,31 +173,35 @@ function StripNote({ batch }: { batch: MetricTrack }) {
 interface FindersProps {
   runId: string;
   selected: number | null;
+  /** Where it looks; null: everywhere. */
+  phase: PhaseSpan | null;
   trackOf: (lane: Lane) => MetricTrack;
   onSelect: (step: number) => void;
 }
 
 /** Each press goes to the next oddest step; a button stays pressed while its step is shown. */
-function Finders({ runId, selected, trackOf, onSelect }: FindersProps) {
+function Finders({ runId, selected, phase, trackOf, onSelect }: FindersProps) {
   const [found, setFound] = useState<{ lane: string; rank: number; step: number } | null>(null);
   const find = async (lane: Lane) => {
-    const columns = oddest(stripColumns(trackOf(lane)), lane.pick);
+    const columns = oddest(columnsIn(stripColumns(trackOf(lane)), phase), lane.pick);
     const isAgain = found?.lane === lane.name && found.step === selected;
     const rank = isAgain ? (found.rank + 1) % columns.length : 0;
     const column = columns[rank];
     if (!column) return;
-    const step = column.step === column.lastStep ? column.step : await exactStep(runId, lane, column);
+    const step =
+      column.step === column.lastStep ? column.step : await exactStep(runId, lane, within(column, phase));
     setFound({ lane: lane.name, rank, step });
     onSelect(step);
   };
   return (
     <div className={styles.finders}>
-      <span className={styles.label}>Find</span>
+      <span className={styles.label}>{phase === null ? "Find" : `Find in ${PHASE_WORDS[phase.name]}`}</span>
       {FINDS.map((lane) => (
         <Finder
           key={lane.name}
           lane={lane}
           track={trackOf(lane)}
+          phase={phase}
           isOn={found?.lane === lane.name && found.step === selected}
           onFind={() => void find(lane)}
         />
@@ -178,13 +210,32 @@ function Finders({ runId, selected, trackOf, onSelect }: FindersProps) {
   );
 }
 
-function Finder(props: { lane: Lane; track: MetricTrack; isOn: boolean; onFind: () => void }) {
-  const { lane, track, isOn, onFind } = props;
+/** The part of a column that is of the phase. */
+function within(column: StripColumn, phase: PhaseSpan | null): StripColumn {
+  if (phase === null) return column;
+  const [first, last] = [phase.first, phase.last ?? column.lastStep];
+  return { ...column, step: Math.max(column.step, first), lastStep: Math.min(column.lastStep, last) };
+}
+
+const PHASE_WORDS = { "warm start": "the warm start", RL: "RL steps" } as const;
+
+interface FinderProps {
+  lane: Lane;
+  track: MetricTrack;
+  phase: PhaseSpan | null;
+  isOn: boolean;
+  onFind: () => void;
+}
+
+function Finder({ lane, track, phase, isOn, onFind }: FinderProps) {
   const hasAny = useSyncExternalStore(
     (listener) => track.onChange(listener),
-    () => oddest(stripColumns(track), lane.pick).length > 0,
+    () => oddest(columnsIn(stripColumns(track), phase), lane.pick).length > 0,
   );
-  const none = lane.pick === "most" ? `${lane.label}: 0 at every step` : "No steps yet";
+  const none =
+    lane.pick === "most"
+      ? `${lane.label}: 0 at every step${phase === null ? "" : ` of ${PHASE_WORDS[phase.name]}`}`
+      : "No steps yet";
   return (
     <Toggle isOn={isOn} disabled={!hasAny} title={hasAny ? undefined : none} onClick={onFind}>
       {lane.find}

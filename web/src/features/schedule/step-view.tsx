@@ -4,6 +4,7 @@ import { useMemo } from "react";
 import { ApiProblem, problemSentence } from "@/api/problem";
 import type { Run, StepRow, StepSchedule } from "@/api/types";
 import { Button } from "@/components/button";
+import { ButtonLink } from "@/components/button-link";
 import { EmptyState } from "@/components/empty-state";
 import { Icon } from "@/components/icon";
 import { LoadingBars } from "@/components/loading-bars";
@@ -111,7 +112,7 @@ function Loaded({ run, row, record, ...head }: LoadedProps) {
         <div className={styles.left}>
           <section className={styles.panel} aria-label={label}>
             <StepHead {...head} row={row} colours={colours} search={{ ...search, colour }} />
-            <FindingLine record={record} row={row} />
+            <FindingLine record={record} row={row} onShow={(sample) => head.setSearch({ sample })} />
             <ScheduleGrid
               schedule={schedule}
               geometry={geometry}
@@ -159,21 +160,51 @@ function Loaded({ run, row, record, ...head }: LoadedProps) {
   );
 }
 
+interface FindingLineProps {
+  record: StepSchedule;
+  row: StepRow;
+  onShow: (sample: number) => void;
+}
+
 /** Its place stays, so that the grid does not jump from step to step. */
-function FindingLine({ record, row }: { record: StepSchedule; row: StepRow }) {
+function FindingLine({ record, row, onShow }: FindingLineProps) {
   const finding = useMemo(() => findingOf(record.schedule, row), [record, row]);
   return (
-    <p className={styles.finding} data-empty={finding === null || undefined} role="status">
-      {finding ? (
-        <>
-          <Icon name="warning" />
-          <span>
+    <div className={styles.finding} data-empty={finding === null || undefined}>
+      {finding && <Icon name="warning" />}
+      <span role="status">
+        {finding ? (
+          <>
             <b>{finding.head}</b> {finding.detail}
-          </span>
-        </>
-      ) : (
-        "Nothing odd in this step."
+          </>
+        ) : (
+          "Nothing odd in this step."
+        )}
+      </span>
+      {finding?.sample !== undefined && (
+        <SampleActions record={record} sample={finding.sample} onShow={onShow} />
       )}
-    </p>
+    </div>
+  );
+}
+
+interface SampleActionsProps extends Pick<FindingLineProps, "record" | "onShow"> {
+  sample: number;
+}
+
+/** From the sample that a finding names to its place in the grid, and to what was generated. */
+function SampleActions({ record, sample, onShow }: SampleActionsProps) {
+  const rollout = record.schedule.samples.rollout_id[sample];
+  return (
+    <span className={styles.actions}>
+      <Button onClick={() => onShow(sample)}>Show sample {formatInteger(sample)}</Button>
+      <ButtonLink
+        to="/runs/$runId/rollouts"
+        params={{ runId: record.run_id }}
+        search={rollout === undefined ? {} : { rollout }}
+      >
+        Open its rollout
+      </ButtonLink>
+    </span>
   );
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { MetricTrack } from "@/components/chart/metric-track";
-import { columnAt, oddest, oddStep, stripColumns } from "./strip-columns";
+import { columnAt, columnsIn, oddest, oddStep, phaseOf, stripColumns } from "./strip-columns";
 
 function track(): MetricTrack {
   const made = new MetricTrack("num_over_cap");
@@ -47,4 +47,16 @@ test("the step that a column was drawn for", () => {
   expect(oddStep([2, 3], [1, 2], "least")).toBe(2);
   expect(oddStep([2, 3], [2, 2], "most")).toBe(2);
   expect(oddStep([], [], "most")).toBeNull();
+});
+
+test("odd steps are looked for in the phase of the reader", () => {
+  const column = (step: number, lastStep: number) => ({ step, lastStep, most: step, least: step });
+  const columns = [column(0, 1), column(2, 3), column(4, 5)];
+  expect(phaseOf(7, 0)).toBeNull();
+  expect(phaseOf(7, null)).toBeNull();
+  expect(phaseOf(null, 3)).toEqual({ name: "RL", first: 3, last: null });
+  expect(columnsIn(columns, phaseOf(4, 3)).map(({ step }) => step)).toEqual([4]);
+  expect(columnsIn(columns, phaseOf(1, 3)).map(({ step }) => step)).toEqual([0]);
+  expect(columnsIn(columns, phaseOf(5, 5)).map(({ step }) => step)).toEqual([4]);
+  expect(columnsIn(columns, null)).toEqual(columns);
 });

@@ -19,6 +19,31 @@ export function stripColumns(track: MetricTrack): StripColumn[] {
   });
 }
 
+/** Steps of one phase, both ends included; `last` null: until the newest. */
+export interface PhaseSpan {
+  name: "warm start" | "RL";
+  first: number;
+  last: number | null;
+}
+
+/** The phase in which a reader of that step looks for odd ones; null: the run has one phase. */
+export function phaseOf(step: number | null, firstRlStep: number | null): PhaseSpan | null {
+  if (firstRlStep === null || firstRlStep === 0) return null;
+  return step !== null && step < firstRlStep
+    ? { name: "warm start", first: 0, last: firstRlStep - 1 }
+    : { name: "RL", first: firstRlStep, last: null };
+}
+
+/** The columns of a phase; one that holds steps of both phases only where there is no other. */
+export function columnsIn(columns: readonly StripColumn[], phase: PhaseSpan | null): StripColumn[] {
+  if (phase === null) return [...columns];
+  const last = phase.last ?? Number.POSITIVE_INFINITY;
+  const whole = columns.filter((column) => column.step >= phase.first && column.lastStep <= last);
+  return whole.length > 0
+    ? whole
+    : columns.filter((column) => column.lastStep >= phase.first && column.step <= last);
+}
+
 /** The columns that hold the oddest steps, oddest first; with `most` only those above 0. */
 export function oddest(columns: readonly StripColumn[], pick: Pick): StripColumn[] {
   if (pick === "least") return [...columns].sort((a, b) => a.least - b.least || a.step - b.step);

@@ -1,7 +1,8 @@
 """Asks of a run of ten million steps what it asks of a small one: `python -m tests.drills.large_history`.
 
-Whatever history is asked, the large one costs at most twice as much: rollups, not points, are read. The catalogue adds
-up one rollup for each 4,096 steps of every metric, and is told without being judged.
+Whatever history is asked, the large one takes at most twice as long: rollups, not points, are read. The catalogue adds
+up one rollup for each 4,096 steps of every metric, and is told without being judged. The tests ask the same of smaller
+runs, and judge what the database does instead of how long it takes.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from server.database.engine import Database
 from tests.drills.own_home import own_home
 from tests.drills.server_process import server_with_runs
 from tests.drills.step_bodies import JSON, StepBodies
+from tests.server.live_server import LaunchedRun
 
 SMALL, LARGE = 100_000, 10_000_000
 MAX_RATIO = 2.0
@@ -61,16 +63,22 @@ def drill(
     ):
         with closing(Database(database_url or f"sqlite:///{home / 'swell.db'}")) as database:
             for run, num_steps in zip(runs, (small, large), strict=True):
-                body = StepBodies().body([0])
-                http.post(f"/runs/{run.id}/steps:batch", content=body, headers=run.headers | JSON).raise_for_status()
-                fill_long_run(database, run.id, num_steps=num_steps)
-        few, many = _questions(runs[0].id, small, max_points), _questions(runs[1].id, large, max_points)
+                fill(database, http, run, num_steps=num_steps)
+        few, many = questions(runs[0].id, small, max_points), questions(runs[1].id, large, max_points)
         return [
             _cost(http, question, one, other, repeats) for (question, one), (_, other) in zip(few, many, strict=True)
         ]
 
 
-def _questions(run: str, num_steps: int, max_points: int) -> Iterator[tuple[str, tuple[str, dict[str, Any]]]]:
+def fill(database: Database, http: httpx.Client, run: LaunchedRun, *, num_steps: int) -> None:
+    """Record the first step of a run, and put the others into the database. http: its addresses begin at /api/v1."""
+    body = StepBodies().body([0])
+    http.post(f"/runs/{run.id}/steps:batch", content=body, headers=run.headers | JSON).raise_for_status()
+    fill_long_run(database, run.id, num_steps=num_steps)
+
+
+def questions(run: str, num_steps: int, max_points: int) -> Iterator[tuple[str, tuple[str, dict[str, Any]]]]:
+    """Each with its name: path and parameters."""
     query = {"run": run, "name": NAME, "max_points": max_points}
     middle = num_steps // 2
     yield "whole", ("/metrics/query", query)

@@ -6,6 +6,7 @@ A run is named by its id, or by its name: then the newest of that name is meant.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -18,9 +19,10 @@ from orchestrator.contracts.plan import Lengths, RunPlan
 from orchestrator.contracts.run_spec import RunSpec
 from server.client import watch
 from server.client.access import ServerAccess
-from server.client.connection import Connection
+from server.client.connection import Connection, Params
 from server.client.location import access_token, read_settings, server_url
 from server.client.paging import given
+from server.client.patience import Patience
 from server.client.recording.external import RecorderOptions, create_attempt, make_recorder, next_attempt
 from server.client.recording.recorder import MAX_QUEUED_STEPS, Recorder
 from server.client.run_records import RunRecords
@@ -145,16 +147,19 @@ class SwellClient(RunRecords, ServerAccess):
     def live(self, *runs: str) -> Iterator[LiveEvent]:
         """What happens from now on, as it happens, to these runs or to all: states, steps, news of logs and rollouts.
 
-        It does not end by itself. `resync` says that something was missed and has to be asked for.
+        It does not end by itself, and waits for a server that restarts. `resync` says that something was missed and has
+        to be asked for.
         """
         only = [("run", self._id_of(run)) for run in runs]
-        cursor: str | None = None
+        # The first question is where now is, and waits for nothing.
+        page = self._poll([*only, *given(timeout_s=0)])
+        patience = Patience()
         while True:
-            # The first question is where now is, and waits for nothing.
-            params = [*only, *given(cursor=cursor, timeout_s=0 if cursor is None else _POLL_S)]
-            page = self._connection.ask(LivePage, "GET", "/events/poll", params=params)
-            cursor = page.cursor
+            page = patience.ask(partial(self._poll, [*only, *given(cursor=page.cursor, timeout_s=_POLL_S)]))
             yield from page.events
+
+    def _poll(self, params: Params) -> LivePage:
+        return self._connection.ask(LivePage, "GET", "/events/poll", params=params)
 
     def cancel(self, run: str, *, kill: bool = False) -> Run:
         """Ask a run to stop: after its step, or at once."""

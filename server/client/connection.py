@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -14,6 +15,8 @@ from server.client.recording.attempt import is_loopback
 from server.client.retrying import send_with_retries
 
 Answer = TypeVar("Answer")
+_ANSWER_S = 120.0
+"""Longest for the content of an answer from its first byte on; a page of records over a slow line takes seconds."""
 Params = Sequence[tuple[str, str]]
 
 
@@ -52,10 +55,10 @@ class Connection:
         """
         request = self._http.build_request(method, path, params=list(params), json=json, headers=headers)
         with self._answer(request) as response:
-            response.read()
+            content = _read(response, within_s=_ANSWER_S)
             # A server that is newer than this client says more than the client knows.
             try:
-                return TypeAdapter(answer).validate_json(response.content, extra="ignore")
+                return TypeAdapter(answer).validate_json(content, extra="ignore")
             except ValidationError as error:
                 raise _not_understood(response, error) from error
 
@@ -88,6 +91,17 @@ class Connection:
         except httpx.HTTPError as error:
             detail = f"No Swell server answers at {self.url}: {error or type(error).__name__}"
             raise NoServerError(local_problem("no-server", "No server", detail)) from error
+
+
+def _read(response: httpx.Response, *, within_s: float) -> bytes:
+    """The whole content. httpx itself waits for each piece anew, for ever when they are small enough."""
+    began, pieces = time.monotonic(), []
+    for piece in response.iter_bytes():
+        pieces.append(piece)
+        if time.monotonic() - began > within_s:
+            told = f"the answer was not here whole within {within_s:g} s"
+            raise httpx.ReadTimeout(told, request=response.request)
+    return b"".join(pieces)
 
 
 def _not_understood(response: httpx.Response, error: ValidationError) -> SwellError:

@@ -5,16 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from orchestrator.contracts.log_messages import LogLevel
-from server.client.problem import NoServerError
+from server.client.patience import POLL_S, Patience
 from server.logs.schemas import LogLineOut, LogPage
 from server.runs.schemas import Run
 
-_POLL_S = 1.0
-_PATIENCE_S = 60.0
-"""How long a server may be away before following gives up."""
 _MAX_LINES = 2000
 """Of one page."""
 
@@ -52,25 +50,18 @@ def follow(
     """The newest lines, and each new one, until the run has ended. Raises SwellError when the server stays away."""
     lines, after = _newest(server, query, tail)
     yield from lines
-    heard_at = time.monotonic()
+    patience = Patience(sleep)
     while True:
-        try:
-            # First the state: what a run that has ended wrote is there by then.
-            has_ended = server.show(query.run).state.is_terminal
-            page = server.log_page(query, after=after, limit=_MAX_LINES)
-        except NoServerError:
-            if time.monotonic() - heard_at > _PATIENCE_S:
-                raise
-            sleep(_POLL_S)
-            continue
-        heard_at = time.monotonic()
+        # First the state: what a run that has ended wrote is there by then.
+        has_ended = patience.ask(lambda: server.show(query.run)).state.is_terminal
+        page = patience.ask(partial(server.log_page, query, after=after, limit=_MAX_LINES))
         yield from page.items
         after = page.next_after
         if page.has_newer:
             continue
         if has_ended:
             return
-        sleep(_POLL_S)
+        sleep(POLL_S)
 
 
 def _newest(server: LogServer, query: LogQuery, tail: int) -> tuple[list[LogLineOut], int]:

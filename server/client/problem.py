@@ -3,7 +3,7 @@
 SwellError
  ├─ InvalidError    what was sent is wrong; `pointers` name the fields
  ├─ NotFoundError   there is no such run, step or metric
- └─ NoServerError   nobody answers, or it is not known who should be asked
+ └─ NoServerError   nobody answers, not even through a proxy, or it is not known who should be asked
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import httpx
 from pydantic import BaseModel, ValidationError
 
 _INVALID = (400, 413, 415, 422)
+_AWAY = (502, 503, 504)
+"""Of a proxy whose server does not answer, or of a server that ends."""
 
 
 class FieldProblem(BaseModel):
@@ -98,4 +100,6 @@ def error_of(response: httpx.Response) -> SwellError:
     problem = problem.model_copy(update={"status": response.status_code})
     if response.status_code == httpx.codes.NOT_FOUND:
         return NotFoundError(problem)
+    if response.status_code in _AWAY:
+        return NoServerError(problem)
     return InvalidError(problem) if response.status_code in _INVALID else SwellError(problem)

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Protocol
 
-from server.client.problem import NoServerError
+from server.client.patience import POLL_S, Patience
 from server.runs.schemas import Run
-
-_POLL_S = 1.0
-_PATIENCE_S = 60.0
-"""How long a server may be away before watching gives up."""
 
 
 class RunReader(Protocol):
@@ -22,19 +19,12 @@ class RunReader(Protocol):
 
 def changes(client: RunReader, run: str, sleep: Callable[[float], None] = time.sleep) -> Iterator[Run]:
     """The run now and after each change, up to its end. Raises SwellError when the server stays away."""
-    seen: Run | None = None
-    heard_at = time.monotonic()
-    while seen is None or not seen.state.is_terminal:
-        try:
-            current = client.show(seen.id if seen else run)
-        except NoServerError:
-            if seen is None or time.monotonic() - heard_at > _PATIENCE_S:
-                raise
-            sleep(_POLL_S)
-            continue
-        heard_at = time.monotonic()
+    seen = client.show(run)
+    yield seen
+    patience, again = Patience(sleep), partial(client.show, seen.id)
+    while not seen.state.is_terminal:
+        sleep(POLL_S)
+        current = patience.ask(again)
         if current != seen:
             seen = current
             yield current
-        if not current.state.is_terminal:
-            sleep(_POLL_S)

@@ -402,6 +402,34 @@ def test_the_last_trouble_is_told_when_all_tries_are_used_up() -> None:
         client.runs()
 
 
+@pytest.mark.parametrize("status", [502, 503, 504])
+def test_a_proxy_without_a_server_is_no_server(status: int) -> None:
+    answer, _ = in_turn(httpx.Response(status, text="<html>"))
+    with faked(answer, max_retries=0) as client, pytest.raises(NoServerError) as caught:
+        client.runs()
+    assert caught.value.status == status
+
+
+def test_an_answer_that_comes_drop_by_drop_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    moments = itertools.count(step=20.0)
+    monkeypatch.setattr("server.client.connection.time.monotonic", lambda: next(moments))
+    drops = itertools.repeat(b" ")
+    answer, _ = in_turn(httpx.Response(200, content=drops))
+    with faked(answer) as client, pytest.raises(NoServerError, match="was not here whole within 120 s"):
+        client.runs()
+
+
+def test_news_go_on_after_the_server_was_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("server.client.patience.POLL_S", 0.0)
+    resync = {"event": "resync", "data": {}}
+    first = httpx.Response(200, json={"cursor": "a", "events": []})
+    later = httpx.Response(200, json={"cursor": "b", "events": [resync]})
+    answer, asked = in_turn(first, httpx.ConnectError("away"), httpx.Response(502), later)
+    with faked(answer, max_retries=0) as client:
+        assert next(client.live()).event == "resync"
+    assert [request.url.params.get("cursor") for request in asked] == [None, "a", "a", "a"]
+
+
 def test_an_answer_that_is_not_swells_is_told_and_one_of_a_newer_server_is_taken() -> None:
     newer = a_run(RunState.RUNNING).model_dump(mode="json") | {"mood": "good"}
     answer, _ = in_turn(httpx.Response(200, json=newer), httpx.Response(200, text="<html>hello</html>"))

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { cutInside, keptApart } from "./end-labels";
+import { cutInside, keptApart, placed } from "./end-labels";
 
 function at(...ys: number[]) {
   return ys.map((y, i) => ({ text: `${i}`, colour: "", x: 0, y }));
@@ -28,4 +28,24 @@ test("labels that would touch part about their middle, in order", () => {
 test("a name that is too long keeps its beginning and its end", () => {
   expect(cutInside("spell-backward-grpo", 9)).toBe("spell…grpo");
   expect(cutInside("spell-backward-grpo", 2)).toBe("s…o");
+});
+
+const ROOM = { top: 0, bottom: 100, right: 200, distance: 13 };
+
+test("the name of a line that ends early stands over its end, and moves no other", () => {
+  const labels = [
+    { text: "early", colour: "", x: 80, y: 50 },
+    { text: "late", colour: "", x: 200, y: 50 },
+  ];
+  expect(placed(labels, ROOM).map(({ text, y, end }) => [text, y, end])).toEqual([
+    ["late", 50, null],
+    ["early", 37, { x: 80, y: 50 }],
+  ]);
+});
+
+test("at the top it stands under it, and beside another early one apart from it", () => {
+  const early = (x: number, y: number) => ({ text: `${x}`, colour: "", x, y });
+  expect(placed([early(80, 2)], ROOM).map(({ y }) => y)).toEqual([15]);
+  const ys = placed([early(80, 50), early(90, 52)], ROOM).map(({ y }) => y);
+  expect(Math.abs((ys[0] ?? 0) - (ys[1] ?? 0))).toBeGreaterThanOrEqual(13);
 });

@@ -1,4 +1,5 @@
-/** Names at the ends of lines: kept apart, on a plate of the surface. In canvas pixels. */
+/** Names at the ends of lines: at the right edge beside them, kept apart; where a line ends early over its end, with an
+ * outline instead of a plate, for other lines go on behind it. In canvas pixels. */
 import type { Surface } from "./paint";
 
 export interface EndLabel {
@@ -8,34 +9,51 @@ export interface EndLabel {
   y: number;
 }
 
+export interface PlacedLabel extends EndLabel {
+  /** Where its line ends, inside of the plot; null at the right edge. */
+  end: { x: number; y: number } | null;
+}
+
+export interface LabelRoom {
+  top: number;
+  bottom: number;
+  right: number;
+  /** Between two names one over another. */
+  distance: number;
+}
+
 const GAP_PX = 6;
+const OUTLINE_PX = 3;
+const DOT_PX = 2.5;
+/** In distances: ends that are nearer than this to each other have names that would touch. */
+const NEAR = 4;
 const FONT_PX = 11;
 
 /** Labels that touch each other: they stand about their middle. */
-interface Cluster {
-  labels: EndLabel[];
+interface Cluster<Label extends EndLabel> {
+  labels: Label[];
   /** The y of the first. */
   start: number;
 }
 
 /** The same labels with at least `distance` between those that could touch, in the order of y; others stay where they
  * are. Between `top` and `bottom`, as far as there is room. Pure. */
-export function keptApart(
-  labels: readonly EndLabel[],
+export function keptApart<Label extends EndLabel>(
+  labels: readonly Label[],
   distance: number,
   { top, bottom }: { top: number; bottom: number },
-): EndLabel[] {
-  const placed = (own: EndLabel[]): Cluster => {
+): Label[] {
+  const stacked = (own: Label[]): Cluster<Label> => {
     const middle = own.reduce((sum, { y }, i) => sum + y - i * distance, 0) / own.length;
     const last = bottom - (own.length - 1) * distance;
     return { labels: own, start: Math.max(top, Math.min(last, middle)) };
   };
-  const clusters: Cluster[] = [];
+  const clusters: Cluster<Label>[] = [];
   for (const label of [...labels].sort((a, b) => a.y - b.y)) {
-    let own = placed([label]);
+    let own = stacked([label]);
     for (let above = clusters.at(-1); above && touches(above, own, distance); above = clusters.at(-1)) {
       clusters.pop();
-      own = placed([...above.labels, ...own.labels]);
+      own = stacked([...above.labels, ...own.labels]);
     }
     clusters.push(own);
   }
@@ -44,26 +62,75 @@ export function keptApart(
   );
 }
 
-function touches(above: Cluster, below: Cluster, distance: number): boolean {
+function touches(above: Cluster<EndLabel>, below: Cluster<EndLabel>, distance: number): boolean {
   return above.start + above.labels.length * distance > below.start;
 }
 
-export function paintNames(surface: Surface, labels: readonly EndLabel[]): void {
+/** All labels in their places. Those of lines that end early stand a line above the end, below it at the top. Pure. */
+export function placed(labels: readonly EndLabel[], room: LabelRoom): PlacedLabel[] {
+  const { top, bottom, right, distance } = room;
+  const isAtEdge = ({ x }: EndLabel) => x >= right - distance;
+  const edge = keptApart(labels.filter(isAtEdge), distance, { top, bottom });
+  const early = labels.filter((label) => !isAtEdge(label)).map((label) => over(label, room));
+  return [
+    ...edge.map((label) => ({ ...label, end: null })),
+    ...nearEachOther(early, NEAR * distance).flatMap((some) => keptApart(some, distance, { top, bottom })),
+  ];
+}
+
+function over(label: EndLabel, { top, distance }: LabelRoom): PlacedLabel {
+  const { x, y } = label;
+  return { ...label, y: y - distance < top + distance / 2 ? y + distance : y - distance, end: { x, y } };
+}
+
+/** Groups of labels whose x follow each other with less than `reach` between. */
+function nearEachOther<Label extends EndLabel>(labels: readonly Label[], reach: number): Label[][] {
+  const groups: Label[][] = [];
+  for (const label of [...labels].sort((a, b) => a.x - b.x)) {
+    const before = groups.at(-1);
+    const last = before?.at(-1);
+    if (before && last && label.x - last.x < reach) before.push(label);
+    else groups.push([label]);
+  }
+  return groups;
+}
+
+export function paintNames(surface: Surface, labels: readonly PlacedLabel[]): void {
   const { ctx, ratio, theme, left, width } = surface;
   ctx.font = `500 ${FONT_PX * ratio}px ${theme.font}`;
   ctx.textBaseline = "middle";
   ctx.textAlign = "left";
   const room = left + width + 80 * ratio;
-  for (const { text, colour, x, y } of labels) {
-    const start = Math.round(Math.min(x, left + width) + GAP_PX * ratio);
+  for (const { text, colour, x, y, end } of labels) {
+    const start = Math.round(end ? end.x : Math.min(x, left + width) + GAP_PX * ratio);
     const shown = fitted(ctx, text, room - start);
-    const at = Math.round(y);
-    const wide = ctx.measureText(shown).width;
-    ctx.fillStyle = theme.surface;
-    ctx.fillRect(start - 2 * ratio, at - 7 * ratio, wide + 4 * ratio, 14 * ratio);
-    ctx.fillStyle = colour;
-    ctx.fillText(shown, start, at);
+    if (end) paintOverLines(surface, shown, { colour, y, end });
+    else {
+      ctx.fillStyle = colour;
+      ctx.fillText(shown, start, Math.round(y));
+    }
   }
+}
+
+interface Early {
+  colour: string;
+  y: number;
+  end: { x: number; y: number };
+}
+
+function paintOverLines({ ctx, ratio, theme, left }: Surface, text: string, { colour, y, end }: Early): void {
+  // Centred over the end, as far as the plot goes.
+  const half = ctx.measureText(text).width / 2;
+  const start = Math.round(Math.max(left, end.x - half));
+  ctx.strokeStyle = theme.surface;
+  ctx.lineWidth = OUTLINE_PX * ratio;
+  ctx.lineJoin = "round";
+  ctx.strokeText(text, start, Math.round(y));
+  ctx.fillStyle = colour;
+  ctx.fillText(text, start, Math.round(y));
+  ctx.beginPath();
+  ctx.arc(end.x, end.y, DOT_PX * ratio, 0, 2 * Math.PI);
+  ctx.fill();
 }
 
 function fitted(ctx: CanvasRenderingContext2D, text: string, width: number): string {

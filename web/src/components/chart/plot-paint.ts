@@ -3,7 +3,7 @@
 import uPlot from "uplot";
 import { formatBytes } from "@/lib/bytes";
 import type { ChartGroup } from "./chart-group";
-import { type EndLabel, keptApart, paintNames } from "./end-labels";
+import { type EndLabel, paintNames, placed } from "./end-labels";
 import type { MetricTrack } from "./metric-track";
 import {
   clipped,
@@ -226,8 +226,9 @@ function paintEndLabels({ u, config, group }: Scene, surface: Surface): void {
       },
     ];
   });
-  const { top, height, ratio } = surface;
-  paintNames(surface, keptApart(names, NAME_PX * ratio, { top, bottom: top + height }));
+  const { top, height, left, width, ratio } = surface;
+  const room = { top, bottom: top + height, right: left + width, distance: NAME_PX * ratio };
+  paintNames(surface, placed(names, room));
 }
 
 /** The surface with the y scale of a line. */

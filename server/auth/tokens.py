@@ -34,6 +34,12 @@ class TokenStore:
         self._remembered: dict[str, Principal] = {}
         self._admin_hash = ""
         self._rotating = threading.Lock()
+        self._num_ended = 0
+
+    @property
+    def num_ended(self) -> int:
+        """How many tokens were revoked or rotated since the start: while it stays, no token ended but by its time."""
+        return self._num_ended
 
     def prepare(self) -> None:
         """Make the admin token at the first start; later starts use the one in the file."""
@@ -96,6 +102,7 @@ class TokenStore:
             transaction.connection.execute(revoke)
 
         self._writer.run(work)
+        self._num_ended += 1
 
     def rotate(self, token_id: int) -> NewToken:
         """Give a program's token another secret; the old one ends at once. Raises NotFoundError or ConflictError."""
@@ -114,7 +121,9 @@ class TokenStore:
             )
             return NewToken(id=token_id, name=row.name, access=row.access, token=token)
 
-        return self._writer.run(work)
+        rotated = self._writer.run(work)
+        self._num_ended += 1
+        return rotated
 
     def rotate_admin(self) -> str:
         """Give the admin token another secret, in its file too; the old one ends at once.
@@ -132,6 +141,7 @@ class TokenStore:
             self._remembered[hash_token(token)] = Principal(access=Access.ADMIN, name="admin")
             old, self._admin_hash = self._admin_hash, hash_token(token)
             self._remembered.pop(old, None)
+        self._num_ended += 1
         return token
 
     def create_login_code(self) -> str:

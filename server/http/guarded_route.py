@@ -61,9 +61,14 @@ def _note(request: Request, operation: str, status: int) -> PendingNote:
     )
 
 
+def token_of(request: Request) -> str | None:
+    """The token that a request came with."""
+    return _bearer(request) or request.cookies.get(request.app.state.services.session_cookie)
+
+
 async def _authorized(request: Request, access: Access) -> Principal:
     services = request.app.state.services
-    token = _bearer(request) or request.cookies.get(services.session_cookie)
+    token = token_of(request)
     tokens: TokenStore = services.tokens
     principal = None if token is None else tokens.remembered(token)
     if token is not None and principal is None:

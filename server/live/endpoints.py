@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Query
+from fastapi import APIRouter, Header, Query, Request
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.responses import Response
 
 from server.auth.access import Access, requires
-from server.dependencies import Live
-from server.http.guarded_route import GuardedRoute
+from server.auth.standing import StandingAccess
+from server.dependencies import Live, Tokens
+from server.http.guarded_route import GuardedRoute, token_of
 from server.live.schemas import LivePage
 
 router = APIRouter(prefix="/api/v1", tags=["live"], route_class=GuardedRoute)
@@ -37,15 +38,20 @@ def _ping() -> ServerSentEvent:
 @router.get("/events", operation_id="streamEvents", response_class=EventSourceResponse, responses=_EVENTS)
 @requires(Access.READ)
 async def stream_events(
+    request: Request,
     hub: Live,
+    tokens: Tokens,
     run: OnlyRuns = [],  # noqa: B006
     cursor: Annotated[str | None, Query(description="As Last-Event-ID, for clients that cannot set it.")] = None,
     last_event_id: Annotated[str | None, Header(description="Id of the last event that arrived.")] = None,
 ) -> EventSourceResponse:
-    """What happens, as it happens. After a break, send the last id: nothing is lost and nothing comes twice."""
-    return EventSourceResponse(
-        hub.stream(runs=frozenset(run), after=last_event_id or cursor), ping=_PING_S, ping_message_factory=_ping
-    )
+    """What happens, as it happens. After a break, send the last id: nothing is lost and nothing comes twice.
+
+    It ends with the first event after its token was revoked or has expired.
+    """
+    events = hub.stream(runs=frozenset(run), after=last_event_id or cursor)
+    allowed = StandingAccess(tokens, token_of(request) or "").while_it_holds(events)
+    return EventSourceResponse(allowed, ping=_PING_S, ping_message_factory=_ping)
 
 
 @router.get("/events/poll", operation_id="pollEvents", response_model=LivePage)

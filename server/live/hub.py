@@ -14,9 +14,10 @@ import logging
 import secrets
 import threading
 from collections import OrderedDict, deque
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
+from itertools import islice
 
 from starlette.concurrency import run_in_threadpool
 
@@ -29,6 +30,8 @@ log = logging.getLogger(__name__)
 _FRAME_S = 0.1
 _MAX_ENTRIES = 5_000
 _MAX_BYTES = 16 * 1024 * 1024
+_AT_ONCE = 32
+"""Frames that a stream takes from the ring at a time: one that is not read keeps no more of them from being dropped."""
 _MAX_PENDING_STEPS = 20_000
 """With more than this the flusher is stuck, and everybody is told to ask again instead."""
 _MAX_TOLD_RUNS = 10_000
@@ -139,7 +142,7 @@ class LiveHub:
             self._news[name, news.run] = _joined(self._news.get((name, news.run)), news)
         self._call_flusher()
 
-    def stream(self, *, runs: frozenset[str], after: str | None) -> AsyncIterator[bytes]:
+    def stream(self, *, runs: frozenset[str], after: str | None) -> AsyncGenerator[bytes]:
         """Events as they come, already encoded, until the hub closes.
 
         runs: only of these runs; empty: of all.
@@ -167,20 +170,21 @@ class LiveHub:
             with suppress(TimeoutError):
                 await asyncio.wait_for(arrived.wait(), left_s)
 
-    async def _stream(self, runs: frozenset[str], position: int | None) -> AsyncIterator[bytes]:
+    async def _stream(self, runs: frozenset[str], position: int | None) -> AsyncGenerator[bytes]:
         self._num_streams += 1
         try:
-            async for data in self._events(runs, position):
-                yield data
+            async with aclosing(self._events(runs, position)) as events:
+                async for data in events:
+                    yield data
         finally:
             self._num_streams -= 1
 
-    async def _events(self, runs: frozenset[str], position: int | None) -> AsyncIterator[bytes]:
+    async def _events(self, runs: frozenset[str], position: int | None) -> AsyncGenerator[bytes]:
         # An id without data sets what a browser sends back after a break, before the first event arrives.
         yield f"retry: {_RETRY_MS}\nid: {self._id(self._sequence if position is None else position)}\n\n".encode()
         while not self._closed:
             arrived = self._arrived
-            entries = None if position is None else self._after(position)
+            entries = None if position is None else self._after(position, limit=_AT_ONCE)
             if entries is None:
                 position = self._sequence
                 yield server_sent_event(event_id=self._id(position), event="resync", data="{}")
@@ -199,17 +203,13 @@ class LiveHub:
             return None
         return int(sequence) if int(sequence) <= self._sequence else None
 
-    def _after(self, position: int) -> list[_Entry] | None:
-        """What came after that position, or None when some of it is gone."""
+    def _after(self, position: int, *, limit: int | None = None) -> list[_Entry] | None:
+        """What came first after that position, or None when some of it is gone. limit: so many at most."""
         oldest = self._sequence - len(self._ring)
         if position < oldest:
             return None
-        found: list[_Entry] = []
-        for entry in reversed(self._ring):
-            if entry.sequence <= position:
-                break
-            found.append(entry)
-        return found[::-1]
+        begin = position - oldest
+        return list(islice(self._ring, begin, None if limit is None else begin + limit))
 
     def _call_flusher(self) -> None:
         if self._loop is not None and not self._closed:

@@ -111,6 +111,29 @@ def test_a_subscriber_that_falls_out_of_the_ring_is_told_to_ask_again(monkeypatc
     assert b"event: resync" in asyncio.run(play())
 
 
+def test_a_stream_that_nobody_reads_keeps_few_frames_from_being_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("server.live.hub._MAX_ENTRIES", 200)
+
+    async def play() -> list[str]:
+        hub = LiveHub(lambda _: [])
+        for i in range(300):
+            hub._append("steps", f"[{i}]", run="r")
+        stalled = hub.stream(runs=frozenset(), after=hub._id(hub._sequence - 200))
+        for _ in range(2):  # the id to resume from, and the first frame
+            await anext(stalled)
+        for i in range(300, 600):
+            hub._append("steps", f"[{i}]", run="r")
+        rest: list[str] = []
+        while not rest or "resync" not in rest[-1]:
+            rest.append((await anext(stalled)).decode())
+        await stalled.aclose()
+        return rest
+
+    *kept, _ = asyncio.run(play())
+    assert [json.loads(event.split("data: ")[1]) for event in kept] == [[i] for i in range(101, 101 + len(kept))]
+    assert len(kept) < 32, "what it holds must not be the ring"
+
+
 def test_too_much_at_once_is_a_resync_and_not_a_heap(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("server.live.hub._MAX_PENDING_STEPS", 5)
 
@@ -210,6 +233,29 @@ def test_a_stream_of_many_steps_a_second_has_few_frames(sqlite_server: LiveServe
 def test_a_stream_needs_a_token(sqlite_server: LiveServer) -> None:
     answer = httpx.get(sqlite_server.url + "/api/v1/events", trust_env=False)
     assert answer.status_code == 401
+
+
+@pytest.mark.stack
+@pytest.mark.parametrize("end", ["revoked", "rotated"])
+def test_a_stream_ends_with_its_token(sqlite_server: LiveServer, end: str) -> None:
+    run = sqlite_server.launch()
+    made = sqlite_server.http.post("/api/v1/tokens", json={"name": "tab", "access": "read"}).json()
+    headers = {"Authorization": f"Bearer {made['token']}"}
+    with httpx.stream("GET", f"{sqlite_server.url}/api/v1/events", headers=headers, trust_env=False) as answer:
+        events = _parse(answer.iter_lines())
+        sqlite_server.record(run, step_message(0))
+        while next(events).name != "steps":
+            pass
+        if end == "revoked":
+            assert sqlite_server.http.delete(f"/api/v1/tokens/{made['id']}").status_code == 204
+        else:
+            assert sqlite_server.http.post(f"/api/v1/tokens/{made['id']}/rotate").status_code == 200
+        sqlite_server.record(run, step_message(1))
+        assert [event.data for event in events if event.name == "steps"] == []
+    with listening(sqlite_server) as others:
+        sqlite_server.record(run, step_message(2))
+        assert next(event for event in others if event.name == "steps").data["step"] == [2]
+    assert sqlite_server.services.hub.num_streams <= 1
 
 
 @pytest.mark.stack

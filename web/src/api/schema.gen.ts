@@ -54,6 +54,8 @@ export interface paths {
         /**
          * Stream Events
          * @description What happens, as it happens. After a break, send the last id: nothing is lost and nothing comes twice.
+         *
+         *     It ends with the first event after its token was revoked or has expired.
          */
         get: operations["streamEvents"];
         put?: never;

@@ -252,9 +252,9 @@ def test_the_cause_of_idle_time_and_another_layout_are_three_clicks_away(server:
     page.get_by_role("link", name="Schedule", exact=True).click()
     page.get_by_role("button", name="Most idle").click()
     expect(page.get_by_role("status").filter(has_text="Sample 0 alone sets the length")).to_be_visible()
-    page.get_by_role("button", name="Show sample 0").click()
+    page.get_by_role("button", name="Sample 0, show it in the grid").click()
     expect(page).to_have_url(re.compile(r"sample=0\b"))
     assert rings(page) == [0]
-    expect(page.get_by_role("link", name="Open its rollout")).to_have_attribute("href", re.compile("rollout=r1.0"))
+    expect(page.get_by_role("link", name="Its rollout")).to_have_attribute("href", re.compile("rollout=r1.0"))
     page.get_by_role("group", name="dp").get_by_role("button", name="4", exact=True).click()
     expect(page.get_by_role("region", name="What if")).to_contain_text("dp 4, cp 1 assumes 2\u00a0more devices")

@@ -1,19 +1,24 @@
 // biome-ignore-all lint/a11y/useSemanticElements: a table has no place for boxes on a time axis
 // biome-ignore-all lint/a11y/useFocusableInteractive: in a grid one cell takes the Tab key, the arrow keys move it
-/** The rows of the grid, one per rank. Of many ranks only those near the window exist, and the one that has the focus. */
+/** The rows of the grid, one per rank. Of very many only those near the window exist, and the one that has the focus. */
 import { defaultRangeExtractor, useWindowVirtualizer } from "@tanstack/react-virtual";
 import { type CSSProperties, type ReactNode, useLayoutEffect, useRef, useState } from "react";
-import { MANY_RANKS, type RankOrder } from "./grid-geometry";
+import type { RankOrder } from "./grid-geometry";
 import styles from "./schedule-grid.module.css";
 
 /** Height of a row that is not opened, its line included. */
 const THIN_PX = 18;
 const OVERSCAN = 12;
+/** Rows, and micro-batches in all of them, that a browser draws without a pause. */
+const MANY_ROWS = 128;
+const MANY_CELLS = 1024;
 /** A place that has moved by less is the same. */
 const MOVED_PX = 1;
 
 export interface RankRowsProps {
   order: readonly RankOrder[];
+  /** Of each rank. */
+  numMicroBatches: number;
   /** A rank whose row exists wherever the window is. */
   kept: number;
   /** Changes with the width of the page, as the height of opened rows may. */
@@ -27,8 +32,9 @@ export interface RowPlace {
 }
 
 export function RankRows(props: RankRowsProps) {
-  const { order, children } = props;
-  if (order.length > MANY_RANKS) return <WindowedRows {...props} />;
+  const { order, numMicroBatches, children } = props;
+  if (order.length > MANY_ROWS || order.length * numMicroBatches > MANY_CELLS)
+    return <WindowedRows {...props} />;
   // The first row is that of the heads.
   return order.map((row, i) => children(row, { "aria-rowindex": i + 2 }));
 }

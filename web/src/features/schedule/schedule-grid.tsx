@@ -115,7 +115,12 @@ export function ScheduleGrid(props: ScheduleGridProps) {
         onBlur={() => setIsFocused(false)}
       >
         <HeadRow laneHead={laneHead} />
-        <RankRows order={order} kept={focus.rank} laneWidth={laneWidth}>
+        <RankRows
+          order={order}
+          numMicroBatches={geometry.ranks[0]?.cells.length ?? 0}
+          kept={focus.rank}
+          laneWidth={laneWidth}
+        >
           {({ rank: number, isOpen }, at) => {
             const rank = geometry.ranks[number] as Rank;
             return (
@@ -265,7 +270,7 @@ function RankRow({ rank, isOpen, at, onPoint, onChoose, onOpen, children }: Rank
 }
 
 const CARD_PX = 272;
-const CARD_HEIGHT_PX = 190;
+const CARD_HEIGHT_PX = 250;
 
 /** Under the sample's row, above it where there is no room; on the side with more room. */
 function cardPlace(grid: HTMLElement | null, geometry: GridGeometry, { rank, cell }: Place): CSSProperties {

@@ -7,7 +7,7 @@ test("a sample above the mean load sets the length of its step", () => {
   expect(findingOf(long, stepRow({ measured_idle_frac: 0.6, num_over_cap: 1 }))).toEqual({
     head: "Sample 2 alone sets the length of this step.",
     detail:
-      "It has 450 tokens, 4.5 × the cap, and runs by itself on rank 1; the other ranks end 410\u00a0ms or more sooner. " +
+      "It has 450 tokens, 4.5 × the cap, and runs alone on rank 1; the others end 410\u00a0ms or more sooner. " +
       "Lower rollout.max_new_tokens.",
     sample: 2,
   });

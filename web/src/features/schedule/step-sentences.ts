@@ -85,13 +85,18 @@ function longSample(schedule: Schedule): Finding | null {
   const ahead = (ends[rank] ?? 0) - others;
   const isAlone = sum((schedule.micro_batches[rank] ?? []).map(({ length }) => length)) === 1;
   const size = `It has ${formatInteger(tokens)} tokens${capTimes(tokens, schedule.token_cap, ", ")}`;
-  const place = isAlone ? `runs by itself on rank ${rank}` : `runs on rank ${rank}`;
-  const lead = ahead > 0 ? `; the other ranks end ${formatDuration(ahead)} or more sooner` : "";
+  const place = isAlone ? `runs alone on rank ${rank}` : `runs on rank ${rank}`;
+  const lead = ahead > 0 ? `; the others end ${formatDuration(ahead)} or more sooner` : "";
   return {
-    head: `Sample ${formatInteger(sample)} alone sets the length of this step.`,
+    head: `${sampleName(sample)} alone sets the length of this step.`,
     detail: `${size}, and ${place}${lead}. Lower rollout.max_new_tokens.`,
     sample,
   };
+}
+
+/** As the grid's card and the findings call it. */
+export function sampleName(sample: number): string {
+  return `Sample ${formatInteger(sample)}`;
 }
 
 /** `4.5 × the cap`, where it is above it. */
@@ -110,7 +115,7 @@ function overCap(schedule: Schedule): Finding | null {
   const sample = samples.num_tokens.indexOf(longest);
   return {
     head: `${formatCount(over.length, "micro-batch").replace("batchs", "batches")} over the cap of ${formatInteger(cap)} tokens.`,
-    detail: `Sample ${formatInteger(sample)} has ${formatInteger(longest)} tokens and runs alone. Raise schedule.token_cap, or lower rollout.max_new_tokens.`,
+    detail: `${sampleName(sample)} has ${formatInteger(longest)} tokens and runs alone. Raise schedule.token_cap, or lower rollout.max_new_tokens.`,
     sample,
   };
 }

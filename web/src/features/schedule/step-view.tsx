@@ -4,9 +4,7 @@ import { useMemo } from "react";
 import { ApiProblem, problemSentence } from "@/api/problem";
 import type { Run, StepRow, StepSchedule } from "@/api/types";
 import { Button } from "@/components/button";
-import { ButtonLink } from "@/components/button-link";
 import { EmptyState } from "@/components/empty-state";
-import { Icon } from "@/components/icon";
 import { LoadingBars } from "@/components/loading-bars";
 import { NotKept } from "@/components/not-kept";
 import { ProblemPanel } from "@/components/problem-panel";
@@ -14,13 +12,13 @@ import { formatInteger, formatRange } from "@/lib/numbers";
 import { colourChoices, colourScale } from "./cell-colours";
 import { CertificatePanel } from "./certificate-panel";
 import { CountsPanel, DecisionPanel, IdlePanel } from "./fact-panels";
+import { FindingLine } from "./finding-line";
 import { gridGeometry } from "./grid-geometry";
 import { GridLegend } from "./grid-legend";
 import { ScheduleGrid } from "./schedule-grid";
 import styles from "./schedule-page.module.css";
 import type { Colour } from "./schedule-search";
 import { StepHead, type StepHeadProps } from "./step-head";
-import { findingOf } from "./step-sentences";
 import type { ShownStep } from "./use-step";
 import { WhatIfPanel } from "./what-if/what-if-panel";
 
@@ -157,54 +155,5 @@ function Loaded({ run, row, record, ...head }: LoadedProps) {
         />
       )}
     </>
-  );
-}
-
-interface FindingLineProps {
-  record: StepSchedule;
-  row: StepRow;
-  onShow: (sample: number) => void;
-}
-
-/** Its place stays, so that the grid does not jump from step to step. */
-function FindingLine({ record, row, onShow }: FindingLineProps) {
-  const finding = useMemo(() => findingOf(record.schedule, row), [record, row]);
-  return (
-    <div className={styles.finding} data-empty={finding === null || undefined}>
-      {finding && <Icon name="warning" />}
-      <span role="status">
-        {finding ? (
-          <>
-            <b>{finding.head}</b> {finding.detail}
-          </>
-        ) : (
-          "Nothing odd in this step."
-        )}
-      </span>
-      {finding?.sample !== undefined && (
-        <SampleActions record={record} sample={finding.sample} onShow={onShow} />
-      )}
-    </div>
-  );
-}
-
-interface SampleActionsProps extends Pick<FindingLineProps, "record" | "onShow"> {
-  sample: number;
-}
-
-/** From the sample that a finding names to its place in the grid, and to what was generated. */
-function SampleActions({ record, sample, onShow }: SampleActionsProps) {
-  const rollout = record.schedule.samples.rollout_id[sample];
-  return (
-    <span className={styles.actions}>
-      <Button onClick={() => onShow(sample)}>Show sample {formatInteger(sample)}</Button>
-      <ButtonLink
-        to="/runs/$runId/rollouts"
-        params={{ runId: record.run_id }}
-        search={rollout === undefined ? {} : { rollout }}
-      >
-        Open its rollout
-      </ButtonLink>
-    </span>
   );
 }

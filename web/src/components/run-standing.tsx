@@ -10,7 +10,7 @@ export function runStanding(run: RunSummary, nowMs: number): string {
   switch (run.state) {
     case "queued":
       // A run that waits for others is told so; without a reason it is the next, and only Ray is not up yet.
-      return run.reason ?? "Next to start: Ray is starting";
+      return run.reason ? begun(run.reason) : "Next to start: Ray is starting";
     case "starting":
       return run.activity ?? "Its job starts";
     case "running":
@@ -32,6 +32,11 @@ export function runStanding(run: RunSummary, nowMs: number): string {
     case "succeeded":
       return "Finished";
   }
+}
+
+/** As a sentence begins. */
+function begun(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 function whatRunningDoes(run: RunSummary): string {

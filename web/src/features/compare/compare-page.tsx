@@ -99,6 +99,7 @@ function Comparison({ ids, search, setSearch }: ComparePageProps & { ids: string
           <div className={styles.columns}>
             <RunsPanel
               runs={runs}
+              numLoading={isLoading ? ids.length - runs.length - errors.length : 0}
               hidden={hidden}
               group={group}
               onToggle={(id) =>

@@ -10,20 +10,22 @@ import { useCursor } from "@/components/chart/use-cursor";
 import { xInWords } from "@/components/chart/x-labels";
 import { Panel } from "@/components/panel";
 import { StateShape } from "@/components/state-badge";
-import { formatInteger, formatMetric, MISSING } from "@/lib/numbers";
+import { formatInteger, formatMetric, MISSING, NBSP } from "@/lib/numbers";
 import styles from "./compare.module.css";
 import { SeriesKey, useSeriesInk } from "./series-key";
 import { COMPARE_POINTS, type ComparedRun } from "./use-compared";
 
 export interface RunsPanelProps {
   runs: readonly ComparedRun[];
+  /** So many more are on their way: their rows are kept free. */
+  numLoading: number;
   hidden: readonly string[];
   onToggle: (id: string) => void;
   onRemove: (id: string) => void;
   group: ChartGroup;
 }
 
-export function RunsPanel({ runs, hidden, onToggle, onRemove, group }: RunsPanelProps) {
+export function RunsPanel({ runs, numLoading, hidden, onToggle, onRemove, group }: RunsPanelProps) {
   return (
     <Panel title="Runs" className={styles.runs}>
       <ul className={styles.list}>
@@ -50,8 +52,12 @@ export function RunsPanel({ runs, hidden, onToggle, onRemove, group }: RunsPanel
             <IconButton icon="cross" label={`Leave ${label} out`} onClick={() => onRemove(id)} />
           </li>
         ))}
+        {Array.from({ length: numLoading }, (_, row) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: the rows have no identity
+          <li key={row} className={styles.waiting} aria-hidden="true" />
+        ))}
       </ul>
-      <Readout runs={runs.filter(({ id }) => !hidden.includes(id))} group={group} />
+      <Readout runs={runs.filter(({ id }) => !hidden.includes(id))} numLoading={numLoading} group={group} />
     </Panel>
   );
 }
@@ -59,7 +65,7 @@ export function RunsPanel({ runs, hidden, onToggle, onRemove, group }: RunsPanel
 const REWARD = "reward/mean";
 
 /** In a fixed place: all runs at the cursor, without one the newest of each. */
-function Readout({ runs, group }: { runs: readonly ComparedRun[]; group: ChartGroup }) {
+function Readout({ runs, numLoading, group }: Pick<RunsPanelProps, "runs" | "numLoading" | "group">) {
   const x = useCursor(group);
   return (
     <table className={styles.readout}>
@@ -74,6 +80,12 @@ function Readout({ runs, group }: { runs: readonly ComparedRun[]; group: ChartGr
       <tbody>
         {runs.map((run) => (
           <ReadoutRow key={run.id} run={run} x={x} />
+        ))}
+        {Array.from({ length: numLoading }, (_, row) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: the rows have no identity
+          <tr key={row}>
+            <td colSpan={4}>{NBSP}</td>
+          </tr>
         ))}
       </tbody>
     </table>

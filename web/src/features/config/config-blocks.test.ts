@@ -27,3 +27,10 @@ test("a query finds paths and values", () => {
   expect(configBlocks(SPEC, undefined, "all")[0]?.name).toBe("batch");
   expect(configBlocks(SPEC, undefined, "nothing")).toEqual([]);
 });
+
+test("of a config of nothing there is no block", () => {
+  expect(configBlocks({}, undefined, "")).toEqual([]);
+  expect(configBlocks(null, { lr: 1 }, "")).toEqual([
+    { name: "", fields: [{ name: "lr", is: "", was: "1", differs: true }] },
+  ]);
+});

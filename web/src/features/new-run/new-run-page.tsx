@@ -28,7 +28,7 @@ import { beginningKey, useBeginning } from "./use-beginning";
 import { type Draft, useDraft } from "./use-draft";
 
 /** About as high as the shortest example. */
-const LOADING_LINES = 12;
+const LOADING_LINES = 11;
 const LOADING_LINE_PX = 40;
 
 export interface NewRunPageProps {
@@ -171,9 +171,9 @@ function Beginnings({ parent, onPick }: { parent: Run | null; onPick: Draft["pic
   return (
     <>
       {parent ? (
-        <>
+        <span>
           from <bdi>{parent.name}</bdi>, or begin with
-        </>
+        </span>
       ) : (
         "Begin with"
       )}

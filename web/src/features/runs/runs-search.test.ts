@@ -14,3 +14,8 @@ test("no state is in two groups, and counts add up", () => {
   expect(countOf({ queued: 2, starting: 1, failed: 4 }, ["queued", "starting"])).toBe(3);
   expect(countAll({ queued: 2, failed: 4 })).toBe(6);
 });
+
+test("what no name and no list could be is cut, by whole characters", () => {
+  expect(parseRunsSearch({ q: "🐌".repeat(300) }).q).toBe("🐌".repeat(200));
+  expect(parseRunsSearch({ tags: Array.from({ length: 30 }, (_, i) => `tag${i}`) }).tags).toHaveLength(20);
+});

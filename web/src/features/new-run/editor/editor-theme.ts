@@ -12,7 +12,12 @@ export const HIGHLIGHT = HighlightStyle.define([
 ]);
 
 export const THEME = EditorView.theme({
-  "&": { font: "var(--code-12)", color: "var(--text)", backgroundColor: "transparent" },
+  "&": {
+    font: "var(--code-12)",
+    color: "var(--text)",
+    backgroundColor: "transparent",
+    maxHeight: "var(--editor-max-height, none)",
+  },
   "&.cm-focused": { outline: "0" },
   // Over the line that is written in, which would cover an outline.
   "&.cm-focused::after": {
@@ -23,8 +28,12 @@ export const THEME = EditorView.theme({
     border: "2px solid var(--focus)",
     pointerEvents: "none",
   },
-  ".cm-scroller": { font: "var(--code-12)", lineHeight: "20px" },
-  ".cm-content": { padding: "8px 0", minHeight: "320px", caretColor: "var(--text)" },
+  ".cm-scroller": { font: "var(--code-12)", lineHeight: "20px", overflow: "auto" },
+  ".cm-content": {
+    padding: "8px 0",
+    minHeight: "calc(var(--editor-min-height) - 16px)",
+    caretColor: "var(--text)",
+  },
   ".cm-cursor": { borderLeftColor: "var(--text)" },
   ".cm-gutters": { backgroundColor: "transparent", border: "0", color: "var(--text-3)" },
   ".cm-lineNumbers .cm-gutterElement": { padding: "0 12px 0 16px" },

@@ -55,7 +55,8 @@ export function createEditor({ root, label, text, onChange, schema }: EditorGive
         // The Tab key goes on through the page.
         keymap.of([...completionKeymap, ...historyKeymap, ...defaultKeymap]),
         EditorView.lineWrapping,
-        EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false" }),
+        // It scrolls on a narrow screen: that it takes the focus is said, not only so.
+        EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", tabindex: "0" }),
         EditorView.updateListener.of((update) => {
           if (update.docChanged) onChange(update.state.doc.toString());
         }),

@@ -55,7 +55,8 @@ class RunRecords(StepRecords):
         """Metrics in columns: `.series[k].run`, `.x`, `.value`, `.weight`. What is missing is told in `.errors`.
 
         runs: one, or several. first, end: range on the x axis, the end not included. max_points: with more points they
-        come as buckets; `agg="none"` gives every point. superseded: also steps that a later attempt trained again.
+        come as buckets; `agg="none"` gives every point, up to `limits().max_answer_points`. superseded: also steps that
+        a later attempt trained again.
         """
         params = [
             *(("run", self._id_of(run)) for run in ([runs] if isinstance(runs, str) else runs)),

@@ -18,8 +18,9 @@ from server.history.schemas import (
     MetricHistory,
     XAxis,
 )
-from server.history.service import HistoryQuery, history
+from server.history.service import HistoryQuery, TooManyPointsError, history
 from server.http.guarded_route import GuardedRoute
+from server.http.problems import FieldProblem, ProblemError
 from server.http.whole_number import WholeNumber
 from server.runs import queries as run_queries
 
@@ -56,4 +57,9 @@ def query_metrics(
     """Metrics in columns. Exact where the range holds at most `max_points`; a series that is missing has an error."""
     query = HistoryQuery(x=x, first=first, end=end, max_points=max_points, agg=agg, superseded=superseded)
     with database.read() as connection:
-        return history(connection, run, name, query)
+        try:
+            return history(connection, run, name, query)
+        except TooManyPointsError as error:
+            field = "agg" if agg is Aggregation.NONE else "max_points"
+            problem = FieldProblem(parameter=field, detail=str(error))
+            raise ProblemError(422, "invalid", f"{field}: {error}", errors=[problem]) from None

@@ -18,6 +18,7 @@ from server.history import axes, buckets, queries
 from server.history.parts import Part, PartReader
 from server.history.queries import Extent, MetricRef, Range
 from server.history.schemas import (
+    MAX_ANSWER_POINTS,
     Aggregation,
     MetricHistory,
     NonFinitePoint,
@@ -46,14 +47,22 @@ class HistoryQuery:
     """Whether superseded steps are told too, as series of their own."""
 
 
+class TooManyPointsError(ValueError):
+    """One answer would hold more points than a server should have in memory at a time."""
+
+
 def history(connection: Connection, run_ids: Sequence[str], names: Sequence[str], query: HistoryQuery) -> MetricHistory:
-    """The series of these names of these runs. One that is missing has an error instead; the others are told."""
+    """The series of these names of these runs. One that is missing has an error instead; the others are told.
+
+    Raises TooManyPointsError, before those are read that are too many.
+    """
     series: list[Series] = []
+    room = _Room(MAX_ANSWER_POINTS)
     errors: list[SeriesError] = []
     wanted = list(dict.fromkeys(unicodedata.normalize("NFC", name) for name in names))
     for run_id in dict.fromkeys(run_ids):
         try:
-            found, missing = _run_series(connection, run_id, wanted, query)
+            found, missing = _run_series(connection, run_id, wanted, query, room)
         except NotFoundError as error:
             errors.extend(SeriesError(run=run_id, name=name, message=str(error)) for name in wanted)
             continue
@@ -62,8 +71,23 @@ def history(connection: Connection, run_ids: Sequence[str], names: Sequence[str]
     return MetricHistory(x=query.x, series=tuple(series), errors=tuple(errors))
 
 
+class _Room:
+    """How many points an answer has room for yet."""
+
+    def __init__(self, most: int) -> None:
+        self._most = self._left = most
+
+    def take(self, num_points: int) -> None:
+        self._left -= num_points
+        if self._left < 0:
+            raise TooManyPointsError(
+                f"the answer would hold more than {self._most:,} points; ask for fewer runs, names or points at a "
+                "time, for a part of the range, or for an export of the run"
+            )
+
+
 def _run_series(
-    connection: Connection, run_id: str, names: Sequence[str], query: HistoryQuery
+    connection: Connection, run_id: str, names: Sequence[str], query: HistoryQuery, room: _Room
 ) -> tuple[list[Series], list[SeriesError]]:
     run = run_queries.run_record(connection, run_id)
     key = run_queries.run_key(connection, run.id)
@@ -80,11 +104,9 @@ def _run_series(
     ranges = [_asked(connection, axis, whole, query) for whole in queries.whole_ranges(connection, key, shown)]
     extents = [queries.extents(connection, asked, wanted, COARSEST) for asked in ranges] if wanted else []
     reader = PartReader(connection, axis, first=query.first, end=query.end)
-    series = [
-        one
-        for metric in wanted
-        for one in _metric_series(run.id, metric, reader, query, _holding(metric, ranges, extents))
-    ]
+    holding = [(metric, _holding(metric, ranges, extents)) for metric in wanted]
+    room.take(sum(_num_told(found, query) for _, found in holding))
+    series = [one for metric, found in holding for one in _metric_series(run.id, metric, reader, query, found)]
     series, unplaced = _placed(run.id, query.x, series)
     return series, [*missing, *unplaced]
 
@@ -122,6 +144,11 @@ def _asked(connection: Connection, axis: axes.Axis | None, whole: Range, query: 
 def _step(x: float) -> int:
     """The first step at or after x, within what a step can be."""
     return math.ceil(min(max(x, 0.0), 2.0**53))
+
+
+def _num_told(holding: Sequence[tuple[Range, Extent]], query: HistoryQuery) -> int:
+    total = sum(extent.num_points for _, extent in holding)
+    return total if query.agg is Aggregation.NONE else min(total, query.max_points)
 
 
 def _metric_series(

@@ -12,7 +12,7 @@ from orchestrator.contracts.rollout_messages import MAX_TEXT_CHARS, RolloutsBatc
 from server.auth.access import Access, requires
 from server.dependencies import Configured
 from server.external.schemas import MAX_CONFIG_BYTES
-from server.history.schemas import MAX_QUERY_NAMES, MAX_QUERY_POINTS, MAX_QUERY_RUNS
+from server.history.schemas import MAX_ANSWER_POINTS, MAX_QUERY_NAMES, MAX_QUERY_POINTS, MAX_QUERY_RUNS
 from server.http.guarded_route import GuardedRoute
 from server.http.head_bounds import MAX_HEAD_BYTES
 from server.ingest.verify import MAX_ADDED, MAX_COUNT
@@ -45,6 +45,7 @@ async def get_limits(settings: Configured) -> ServerLimits:
         max_query_runs=MAX_QUERY_RUNS,
         max_query_names=MAX_QUERY_NAMES,
         max_query_points=MAX_QUERY_POINTS,
+        max_answer_points=MAX_ANSWER_POINTS,
         max_plan_lengths=MAX_LENGTHS,
         max_planned_steps=MAX_PLANNED_STEPS,
         max_recording_batches=settings.max_recording_batches,

@@ -36,6 +36,8 @@ class ServerLimits(TextModel):
     """Of one query for metrics, as are the next two."""
     max_query_names: int
     max_query_points: int
+    max_answer_points: int
+    """Of all series that one query for metrics is answered with."""
     max_plan_lengths: int
     """Lengths listed in one plan."""
     max_planned_steps: int

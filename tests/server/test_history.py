@@ -180,3 +180,21 @@ def store_series(server: LiveServer, run: LaunchedRun, name: str, values: list[A
         connection.execute(insert(points), rows)
 
     server.services.writer.run(work)
+
+
+def test_an_answer_that_no_server_should_hold_is_refused_with_what_to_change(
+    server: LiveServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("server.history.service.MAX_ANSWER_POINTS", 100)
+    runs = [server.launch(), server.launch()]
+    for run in runs:
+        server.record(run, *(step_message(i, metrics={"m": metric(1.0), "n": metric(1.0)}) for i in range(40)))
+    query: dict[str, Any] = {"run": [run.id for run in runs], "name": ["m", "n"], "max_points": 30}
+    for changes, parameter in (({}, "max_points"), ({"agg": "none", "name": "m", "superseded": "true"}, None)):
+        answer = server.http.get("/api/v1/metrics/query", params=query | changes)
+        assert answer.status_code == (200 if parameter is None else 422)
+        assert [error["parameter"] for error in answer.json()["errors"]] == ([] if parameter is None else [parameter])
+    every = server.http.get("/api/v1/metrics/query", params=query | {"agg": "none"})
+    assert (every.status_code, every.json()["errors"][0]["parameter"]) == (422, "agg")
+    assert "export" in every.json()["detail"]
+    assert len(server.get("/metrics/query", **(query | {"max_points": 25}))["series"]) == 4

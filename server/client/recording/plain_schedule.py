@@ -44,11 +44,9 @@ def plain_schedule(
         >>> plain_schedule([[[0], [2]], [[1], []]], num_tokens=[5, 9, 4], step=0).samples.weight
         ('1/3', '1/3', '1/3')
 
-    Raises:
-        ValueError: the lengths do not fit each other, or there is a sample twice, or none.
+    Raises ValueError when the lengths do not fit each other, or there is a sample twice, or none.
     """
-    size = len(num_tokens)
-    _check(micro_batches, size)
+    _check(micro_batches, size := len(num_tokens))
     ids = tuple(f"{step}.{i}" for i in range(size))
     shares = tuple(weights) if weights is not None else (Fraction(1, size),) * size
     certificate = Certificate(loss_aggregation=loss_aggregation, sample_ids=ids, weights=shares)

@@ -4658,6 +4658,11 @@ export interface components {
              */
             max_active_runs: number;
             /**
+             * Max Answer Points
+             * @description Of all series that one query for metrics is answered with.
+             */
+            max_answer_points: number;
+            /**
              * Max Body Bytes
              * @description Of a request's body, unpacked; it may be sent with gzip.
              */

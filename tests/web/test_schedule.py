@@ -9,8 +9,10 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from orchestrator.contracts.messages import StepMessage
+from server.client.recording.plain_schedule import plain_schedule
 from tests.server.factories import padded, step_message
 from tests.server.live_server import LaunchedRun, LiveServer
+from tests.server.test_external import bare_step, external, post
 from tests.web.browser import severe_findings
 from tests.web.recorded_detail import HOSTILE
 from tests.web.recorded_run import recorded_step
@@ -258,3 +260,34 @@ def test_the_cause_of_idle_time_and_another_layout_are_three_clicks_away(server:
     expect(page.get_by_role("link", name="Its rollout")).to_have_attribute("href", re.compile("rollout=r1.0"))
     page.get_by_role("group", name="dp").get_by_role("button", name="4", exact=True).click()
     expect(page.get_by_role("region", name="What if")).to_contain_text("dp 4, cp 1 assumes 2\u00a0more devices")
+
+
+def test_a_grid_of_512_ranks_holds_the_rows_in_view_and_keys_reach_the_others(server: LiveServer, page: Page) -> None:
+    num_ranks, num_micro_batches = 512, 32
+    run = external(server, name="wide")
+    # The later its number the earlier a rank ends.
+    lengths = [1000 - rank for rank in range(num_ranks) for _ in range(num_micro_batches)]
+    ranks = [[[rank * num_micro_batches + k] for k in range(num_micro_batches)] for rank in range(num_ranks)]
+    schedule = plain_schedule(ranks, num_tokens=lengths, step=0, token_cap=1000)
+    step = bare_step(0, global_batch_size=len(lengths), schedule=schedule.model_dump(mode="json"))
+    answer = post(server, run, step)
+    assert answer.status_code == 200, answer.text
+    page.goto(f"{server.url}/runs/{run.id}/schedule")
+    grid = page.get_by_role("grid", name="Schedule of step 0")
+    expect(grid).to_have_attribute("aria-rowcount", str(num_ranks + 1))
+    expect(grid.get_by_role("gridcell", name="Rank 0, micro-batch 0: 1,000 tokens, 1 sample")).to_be_visible()
+    assert 20 < grid.get_by_role("row").count() < 120
+    assert grid.locator("*").count() < 5000
+    grid.locator("[data-cell='0-0']").focus()
+    for _ in range(40):
+        page.keyboard.press("ArrowDown")
+    focused = grid.locator("[data-cell='40-all']:focus")
+    expect(focused).to_have_attribute("aria-label", "Rank 40: 32 micro-batches, 30,720 tokens, 32\u00a0samples")
+    expect(focused).to_be_in_viewport()
+    page.keyboard.press("End")
+    expect(page.locator("[aria-live=polite]").filter(has_text="rank 40, micro-batch 31")).to_have_count(1)
+    expect(grid.locator("[data-sample]")).to_have_count(1)
+    page.mouse.wheel(0, 20_000)
+    expect(grid.get_by_role("gridcell", name="Rank 511, micro-batch 0: 489 tokens, 1 sample")).to_be_in_viewport()
+    expect(focused).to_have_count(1)  # its row is kept
+    assert severe_findings(page) == []

@@ -177,21 +177,25 @@ function Dummy({ cell, rank, scale, skipsDummies, laneWidth }: LaneCellsProps & 
   );
 }
 
-interface LaneCanvasProps extends Pick<LaneCellsProps, "rank" | "scale" | "skipsDummies" | "laneWidth"> {
+/** Height of a thin lane: to ask for it would lay the page out once for each canvas. */
+const THIN_LANE_PX = 12;
+
+interface LaneCanvasProps
+  extends Pick<LaneCellsProps, "rank" | "scale" | "skipsDummies" | "laneWidth" | "isOpen"> {
   withBoxes: boolean;
 }
 
-function LaneCanvas({ rank, scale, skipsDummies, laneWidth, withBoxes }: LaneCanvasProps) {
+function LaneCanvas({ rank, scale, skipsDummies, laneWidth, isOpen, withBoxes }: LaneCanvasProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   useEffect(() => {
     const paint = () => {
       if (!canvas.current || laneWidth <= 0) return;
-      const height = canvas.current.clientHeight;
+      const height = isOpen ? canvas.current.clientHeight : THIN_LANE_PX;
       paintLane(canvas.current, { rank, scale, withBoxes, skipsDummies, width: laneWidth, height });
     };
     paint();
     return onThemeChange(paint);
-  }, [rank, scale, withBoxes, skipsDummies, laneWidth]);
+  }, [rank, scale, withBoxes, skipsDummies, laneWidth, isOpen]);
   return <canvas ref={canvas} className={styles.pieces} />;
 }
 

@@ -52,11 +52,17 @@ function WindowedRows({ order, kept, laneWidth, children }: RankRowsProps) {
     rangeExtractor: (range) =>
       [...new Set([...defaultRangeExtractor(range), Math.max(0, keptRow)])].sort((a, b) => a - b),
   });
-  // What stands above may have grown.
   useLayoutEffect(() => {
-    const now = (body.current?.getBoundingClientRect().top ?? 0) + window.scrollY;
-    if (Math.abs(now - top) > MOVED_PX) setTop(now);
-  });
+    const measure = () => {
+      const now = (body.current?.getBoundingClientRect().top ?? 0) + window.scrollY;
+      setTop((before) => (Math.abs(now - before) > MOVED_PX ? now : before));
+    };
+    measure();
+    // What stands above may grow: then the page does. To measure at every scroll would lay it out each time.
+    const sizes = new ResizeObserver(measure);
+    sizes.observe(document.body);
+    return () => sizes.disconnect();
+  }, []);
   // biome-ignore lint/correctness/useExhaustiveDependencies: sizes are asked for anew when they change
   useLayoutEffect(() => rows.measure(), [openPx, order.length]);
   return (

@@ -50,6 +50,7 @@ export function RolloutsToolbar(props: RolloutsToolbarProps) {
         >
           Truncated
         </Toggle>
+        <ReasonControl search={search} setSearch={setSearch} books={books} />
       </div>
       <span className={styles.books}>{told.filter((text) => text !== "").join("; ")}</span>
     </div>
@@ -116,34 +117,37 @@ function FateControl({ search, setSearch, books }: FilterProps) {
     const word = `${fate.charAt(0).toUpperCase()}${fate.slice(1)}`;
     return count === null ? word : `${word} ${formatInteger(count)}`;
   };
+  return (
+    <Segmented
+      label="Fate"
+      options={[{ value: "all", label: "All" }, ...shown.map((value) => ({ value, label: label(value) }))]}
+      value={search.fate ?? "all"}
+      onChange={(value) =>
+        setSearch({ fate: value === "all" ? undefined : value, reason: undefined, ...UNCHOSEN })
+      }
+    />
+  );
+}
+
+/** The last of the filters: it is there only where there are several reasons, and pushes nothing. */
+function ReasonControl({ search, setSearch, books }: FilterProps) {
   const reasons = [...new Set([...Object.keys(books?.filtered ?? {}), ...Object.keys(books?.dropped ?? {})])];
   const hasReasons = search.reason !== undefined || (reasons.length > 1 && search.fate !== "trained");
+  if (!hasReasons) return null;
   return (
-    <>
-      <Segmented
-        label="Fate"
-        options={[{ value: "all", label: "All" }, ...shown.map((value) => ({ value, label: label(value) }))]}
-        value={search.fate ?? "all"}
-        onChange={(value) =>
-          setSearch({ fate: value === "all" ? undefined : value, reason: undefined, ...UNCHOSEN })
-        }
-      />
-      {hasReasons && (
-        <select
-          className={styles.select}
-          aria-label="Reason"
-          value={search.reason ?? ""}
-          onChange={(event) => setSearch({ reason: event.target.value, ...UNCHOSEN })}
-        >
-          <option value="">Any reason</option>
-          {[...new Set([...reasons, ...(search.reason ? [search.reason] : [])])].map((reason) => (
-            <option key={reason} value={reason}>
-              {wordsOf(reason)}
-            </option>
-          ))}
-        </select>
-      )}
-    </>
+    <select
+      className={styles.select}
+      aria-label="Reason"
+      value={search.reason ?? ""}
+      onChange={(event) => setSearch({ reason: event.target.value, ...UNCHOSEN })}
+    >
+      <option value="">Any reason</option>
+      {[...new Set([...reasons, ...(search.reason ? [search.reason] : [])])].map((reason) => (
+        <option key={reason} value={reason}>
+          {wordsOf(reason)}
+        </option>
+      ))}
+    </select>
   );
 }
 

@@ -197,6 +197,7 @@ def test_panels_and_groups_are_worked_by_keyboard(shown: Shown, page: Page) -> N
     page.keyboard.press("Enter")
     opened = page.get_by_role("button", name=re.compile("^step "), expanded=True)
     expect(opened).to_be_focused()
+    expect(page.get_by_role("region", name=re.compile("^step")).get_by_role("img").first).to_be_visible()
     page.keyboard.press("Tab")
     expect(page.locator(":focus")).to_have_attribute("aria-label", re.compile("^Pin "))
     opened.focus()

@@ -212,6 +212,23 @@ def test_a_conflict_is_pointed_to_in_the_batch(server: LiveServer) -> None:
     assert (told["type"], told["errors"][0]["pointer"]) == ("/problems/stale-attempt", "/attempt")
 
 
+def test_conflicting_events_and_outcomes_are_pointed_to(server: LiveServer) -> None:
+    run = server.launch()
+    known, new = (EventMessage(key=key, kind="k", at=START, message="m") for key in ("known", "new"))
+    other = known.model_copy(update={"message": "other"})
+    ended = StateReport(attempt=1, outcome="succeeded", at=START)
+    for path, report, pointer in (
+        ("events:batch", EventsBatch(attempt=1, events=(known,)), None),
+        ("events:batch", EventsBatch(attempt=1, events=(new, other)), "/events/1"),
+        ("state", ended, None),
+        ("state", ended.model_copy(update={"outcome": "failed"}), "/outcome"),
+    ):
+        body = report.model_dump(mode="json")
+        answer = server.http.post(f"/api/v1/runs/{run.id}/{path}", json=body, headers=run.headers)
+        assert answer.status_code == (200 if pointer is None else 409)
+        assert [error["pointer"] for error in answer.json().get("errors", ())] == ([] if pointer is None else [pointer])
+
+
 def test_a_resumed_attempt_takes_over_from_its_first_step(server: LiveServer) -> None:
     run = server.launch()
     server.record(run, *(step_message(i, lengths=(5, 6)) for i in range(213)))

@@ -36,3 +36,17 @@ def test_what_the_keyboard_reaches_is_wholly_in_view(server: LiveServer, page: P
         page.keyboard.press("Tab")
         expect(chip).to_be_focused()
         expect(chip).to_be_in_viewport(ratio=1)
+
+
+@pytest.mark.parametrize("width", [420, 700, 960, 961, 1100])
+def test_at_every_width_names_have_room_and_nothing_scrolls_sideways(
+    server: LiveServer, page: Page, width: int
+) -> None:
+    for outcome in ("succeeded", "failed"):
+        tell(server, server.launch(name=f"qwen3-4b-math-{outcome}"), "state", outcome=outcome)
+    page.set_viewport_size(ViewportSize(width=width, height=900))
+    names = page.get_by_role("row").get_by_role("link")
+    expect(names).to_have_count(2)
+    for name in names.all():
+        assert name.evaluate("(link) => link.scrollWidth <= link.clientWidth"), "a name is cut"
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

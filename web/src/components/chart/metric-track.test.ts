@@ -134,3 +134,17 @@ test("a part whose whole is not known stands alone", () => {
   track.setWhole(null);
   expect(track.drawn.step).toEqual([1, 2]);
 });
+
+test("a clock that was set back turns no line round, and no live point is drawn twice", () => {
+  const track = trackOf(series([1, 2, 3], { x: [10, 5, 20] }));
+  expect([track.columns.x, track.columns.step]).toEqual([
+    [5, 10, 20],
+    [1, 0, 2],
+  ]);
+  track.append({ attempt: 1, x: 30, step: 2, value: 3 });
+  track.append({ attempt: 1, x: 12, step: 3, value: 4 });
+  expect([track.columns.x, track.columns.step]).toEqual([
+    [5, 10, 20, 20],
+    [1, 0, 2, 3],
+  ]);
+});

@@ -73,7 +73,10 @@ function push(
   columns.high.push(row.value);
 }
 
-function pushPoint(columns: Columns, { x, step, value }: LivePoint): void {
+function pushPoint(columns: Columns, point: LivePoint): void {
+  const { step, value } = point;
+  // A clock that was set back does not turn the line round.
+  const x = Math.max(point.x, columns.x[columns.x.length - 1] ?? point.x);
   push(columns, { x, step, lastStep: step, value: typeof value === "number" ? value : null });
 }
 
@@ -120,6 +123,7 @@ export class MetricTrack {
   whole: Columns | null = null;
   /** Points that came live since `whole` was set. */
   wholeTail = 0;
+  private wholeLastStep = -1;
   /** Where `columns` end while they are a part of the line. */
   private end = Number.POSITIVE_INFINITY;
   private spliced: Columns | null = null;
@@ -146,7 +150,7 @@ export class MetricTrack {
     this.tail = 0;
     this.attempts = current.map((one) => ({ from: firstStep(one), attempt: one.attempt }));
     this.attempt = Math.max(0, ...series.map(({ attempt }) => attempt));
-    this.lastStep = lastOf(this.columns);
+    this.lastStep = newestOf(this.columns);
     this.end = end;
     if (end === Number.POSITIVE_INFINITY) this.setWholeColumns(this.columns);
     this.changed();
@@ -161,12 +165,13 @@ export class MetricTrack {
 
   private setWholeColumns(columns: Columns | null): void {
     this.whole = columns;
+    this.wholeLastStep = columns ? newestOf(columns) : -1;
     this.wholeTail = 0;
   }
 
   /** Newest step of the line that is known, shown or not. */
   get newestStep(): number {
-    return Math.max(this.lastStep, this.whole ? lastOf(this.whole) : -1);
+    return Math.max(this.lastStep, this.wholeLastStep);
   }
 
   /** Whether `columns` are a part of the line. */
@@ -184,8 +189,9 @@ export class MetricTrack {
   /** Appends a live point that is new; one that the line already has, or that was not measured, changes nothing. */
   append(point: LivePoint): void {
     if (point.value === null) return;
-    if (this.isPart && this.whole && point.step > lastOf(this.whole)) {
+    if (this.isPart && this.whole && point.step > this.wholeLastStep) {
       pushPoint(this.whole, point);
+      this.wholeLastStep = point.step;
       this.wholeTail += 1;
       this.changed();
     }
@@ -236,32 +242,59 @@ function currentOf(series: readonly TrackSeries[]): TrackSeries[] {
 function columnsOf(current: readonly TrackSeries[]): Columns {
   const columns = emptyColumns();
   for (const one of current) pushSeries(columns, one);
-  return columns;
+  return ascending(columns);
 }
 
-function lastOf({ lastStep }: Columns): number {
-  return lastStep[lastStep.length - 1] ?? -1;
+/** Over time a clock that was set back, or another machine's, lets x fall from one step to the next: a line is drawn
+ * from left to right all the same. */
+function ascending(columns: Columns): Columns {
+  const { x } = columns;
+  if (x.every((at, i) => i === 0 || at >= (x[i - 1] as number))) return columns;
+  return picked(
+    columns,
+    x.map((_, i) => i).sort((a, b) => (x[a] as number) - (x[b] as number)),
+  );
+}
+
+/** These rows, in this order. */
+function picked(columns: Columns, rows: readonly number[]): Columns {
+  const pick = <Cell>(cells: readonly Cell[]) => rows.map((row) => cells[row] as Cell);
+  return {
+    x: pick(columns.x),
+    step: pick(columns.step),
+    lastStep: pick(columns.lastStep),
+    value: pick(columns.value),
+    low: pick(columns.low),
+    high: pick(columns.high),
+  };
+}
+
+function newestOf({ lastStep }: Columns): number {
+  return lastStep.reduce((newest, step) => Math.max(newest, step), -1);
 }
 
 /** The part in place of what the whole has of the same steps. */
 function splice(whole: Columns, part: Columns): Columns {
-  const [first, last] = [part.step[0], lastOf(part)];
-  if (first === undefined) return whole;
-  const before = whole.lastStep.findIndex((step) => step >= first);
-  const after = whole.step.findIndex((step) => step > last);
-  const joined = <Cell>(coarse: readonly Cell[], fine: readonly Cell[]) => [
-    ...coarse.slice(0, before < 0 ? coarse.length : before),
-    ...fine,
-    ...(after < 0 ? [] : coarse.slice(after)),
-  ];
-  return {
-    x: joined(whole.x, part.x),
-    step: joined(whole.step, part.step),
-    lastStep: joined(whole.lastStep, part.lastStep),
-    value: joined(whole.value, part.value),
-    low: joined(whole.low, part.low),
-    high: joined(whole.high, part.high),
-  };
+  if (part.step.length === 0) return whole;
+  const first = part.step.reduce((least, step) => Math.min(least, step), Number.POSITIVE_INFINITY);
+  const last = newestOf(part);
+  const rows = whole.step.map((_, row) => row);
+  const before = picked(
+    whole,
+    rows.filter((row) => (whole.lastStep[row] as number) < first),
+  );
+  const after = picked(
+    whole,
+    rows.filter((row) => (whole.step[row] as number) > last),
+  );
+  return ascending({
+    x: [...before.x, ...part.x, ...after.x],
+    step: [...before.step, ...part.step, ...after.step],
+    lastStep: [...before.lastStep, ...part.lastStep, ...after.lastStep],
+    value: [...before.value, ...part.value, ...after.value],
+    low: [...before.low, ...part.low, ...after.low],
+    high: [...before.high, ...part.high, ...after.high],
+  });
 }
 
 function firstStep(series: TrackSeries): number {

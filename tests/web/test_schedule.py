@@ -254,7 +254,7 @@ def test_the_cause_of_idle_time_and_another_layout_are_three_clicks_away(server:
     page.get_by_role("link", name="Schedule", exact=True).click()
     page.get_by_role("button", name="Most idle").click()
     expect(page.get_by_role("status").filter(has_text="Sample 0 alone sets the length")).to_be_visible()
-    page.get_by_role("button", name="Sample 0, show it in the grid").click()
+    page.get_by_role("button", name="Sample 0, show it in the grid").first.click()
     expect(page).to_have_url(re.compile(r"sample=0\b"))
     assert rings(page) == [0]
     expect(page.get_by_role("link", name="Its rollout")).to_have_attribute("href", re.compile("rollout=r1.0"))

@@ -1,11 +1,13 @@
 /** Beside the grid: idle time against its bound, and what was counted. */
 
-import type { BatchDecision, StepRow } from "@/api/types";
+import { useMemo } from "react";
+import type { BatchDecision, Schedule, StepRow } from "@/api/types";
 import { Panel } from "@/components/panel";
 import { formatDuration } from "@/lib/durations";
 import { formatInteger, formatMetric, formatPercent, formatRange, MISSING } from "@/lib/numbers";
 import styles from "./fact-panels.module.css";
-import { booksSentence, idleSentence } from "./step-sentences";
+import { SampleMention } from "./sample-mention";
+import { booksSentence, idleSentence, lastRankSentence } from "./step-sentences";
 
 export interface IdlePanelProps {
   step: StepRow;
@@ -15,9 +17,12 @@ export interface IdlePanelProps {
   barrierS: number;
   /** Its stages wait for each other within the step, too. */
   isPipeline: boolean;
+  schedule: Schedule;
+  onShow: (sample: number) => void;
 }
 
-export function IdlePanel({ step, dpSize, layout, barrierS, isPipeline }: IdlePanelProps) {
+export function IdlePanel({ step, dpSize, layout, barrierS, isPipeline, schedule, onShow }: IdlePanelProps) {
+  const last = useMemo(() => lastRankSentence(schedule), [schedule]);
   const idle = step.measured_idle_frac ?? 0;
   const busy = 1 - idle;
   return (
@@ -46,6 +51,11 @@ export function IdlePanel({ step, dpSize, layout, barrierS, isPipeline }: IdlePa
         <dd>{formatPercent(step.idle_bound_frac)}</dd>
       </dl>
       <p className={styles.sentence}>{idleSentence(step, layout)}</p>
+      {last && (
+        <p className={styles.sentence}>
+          <SampleMention {...last} onShow={onShow} />
+        </p>
+      )}
     </Panel>
   );
 }

@@ -3,8 +3,9 @@ import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
 import type { StepRow, StepSchedule } from "@/api/types";
 import { Icon } from "@/components/icon";
+import { SampleMention } from "./sample-mention";
 import styles from "./schedule-page.module.css";
-import { findingOf, sampleName } from "./step-sentences";
+import { findingOf } from "./step-sentences";
 
 export interface FindingLineProps {
   record: StepSchedule;
@@ -29,9 +30,9 @@ export function FindingLine({ record, row, onShow }: FindingLineProps) {
       <Icon name="warning" />
       <span role="status">
         <b>
-          <WithSample text={head} sample={sample} onShow={onShow} />
+          <SampleMention text={head} sample={sample} onShow={onShow} />
         </b>{" "}
-        <WithSample text={detail} sample={sample} onShow={onShow} />
+        <SampleMention text={detail} sample={sample} onShow={onShow} />
         {rollout !== undefined && (
           <>
             {" "}
@@ -42,32 +43,5 @@ export function FindingLine({ record, row, onShow }: FindingLineProps) {
         )}
       </span>
     </div>
-  );
-}
-
-interface WithSampleProps {
-  text: string;
-  sample: number | undefined;
-  onShow: (sample: number) => void;
-}
-
-/** The text, with the name of the sample in it as a button. */
-function WithSample({ text, sample, onShow }: WithSampleProps) {
-  if (sample === undefined) return text;
-  const [before, ...after] = text.split(sampleName(sample));
-  if (after.length === 0) return text;
-  return (
-    <>
-      {before}
-      <button
-        type="button"
-        className={styles.sample}
-        aria-label={`${sampleName(sample)}, show it in the grid`}
-        onClick={() => onShow(sample)}
-      >
-        {sampleName(sample)}
-      </button>
-      {after.join(sampleName(sample))}
-    </>
   );
 }

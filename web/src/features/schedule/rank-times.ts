@@ -58,6 +58,28 @@ export function timesPlan({ measuredS, predictedS }: RankTime): number {
   return predictedS > 0 ? measuredS / predictedS : 1;
 }
 
+export interface LastRank {
+  rank: number;
+  /** Seconds after the next one. */
+  aheadS: number;
+  /** The sample that costs it most, and its share of the rank's predicted cost. */
+  sample: number;
+  share: number;
+}
+
+/** The rank for which the others wait; null where none ends behind all others. */
+export function lastRank(schedule: Schedule): LastRank | null {
+  const ends = durations(schedule, "measured").map(sum);
+  const [last = 0, next = 0] = [...ends].sort((a, b) => b - a);
+  const rank = ends.indexOf(last);
+  const samples = (schedule.micro_batches[rank] ?? []).flat();
+  const costOf = (sample: number) => schedule.sample_cost[sample] ?? 0;
+  const whole = sum(samples.map(costOf));
+  if (ends.length < 2 || last <= next || whole <= 0) return null;
+  const sample = samples.reduce((most, one) => (costOf(one) > costOf(most) ? one : most), samples[0] ?? 0);
+  return { rank, aheadS: last - next, sample, share: costOf(sample) / whole };
+}
+
 function isWithin(share: number, a: RankTime, b: RankTime): boolean {
   return Math.abs(a.predictedS - b.predictedS) <= share * Math.max(a.predictedS, b.predictedS);
 }

@@ -75,7 +75,10 @@ export function ScheduleGrid(props: ScheduleGridProps) {
   useEffect(() => {
     const at = pointed === null ? undefined : geometry.places[pointed];
     if (!at) return;
-    cellElement(grid.current, at)?.scrollIntoView({ block: "center" });
+    const box = cellElement(grid.current, at);
+    const { top, bottom } = box?.getBoundingClientRect() ?? { top: 0, bottom: 0 };
+    // What is in view stays where it is.
+    if (top < 0 || bottom > window.innerHeight) box?.scrollIntoView({ block: "center" });
   }, [geometry, pointed]);
   const open = (sample: number | null) => {
     const rollout = sample === null ? undefined : schedule.samples.rollout_id[sample];

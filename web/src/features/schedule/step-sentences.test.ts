@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { schedule, stepRow } from "./factories";
-import { booksSentence, findingOf, idleSentence } from "./step-sentences";
+import { booksSentence, findingOf, idleSentence, lastRankSentence } from "./step-sentences";
 
 test("a sample above the mean load sets the length of its step", () => {
   const long = schedule([[[20], [20]], [[450]], [[20], [20]]]);
@@ -152,4 +152,14 @@ test("that a step was skipped comes before all that it computed", () => {
   expect(findingOf(EVEN, stepRow({ ...idle, status: "skipped:no_signal" }))?.head).toBe(
     "This step was skipped: none of its samples has a loss token.",
   );
+});
+
+test("who the ranks wait for is named, with the most of its work", () => {
+  const uneven = schedule([[[30, 60]], [[50]]]);
+  expect(lastRankSentence(uneven)).toEqual({
+    text: "Rank 0 ends last, 40\u00a0ms after the next. Sample 1 is 66.7% of its work, with 60 tokens.",
+    sample: 1,
+  });
+  expect(lastRankSentence(schedule([[[50]], [[50]]]))).toBeNull();
+  expect(lastRankSentence(schedule([[[50]]]))).toBeNull();
 });

@@ -4,7 +4,7 @@ import { formatDuration } from "@/lib/durations";
 import { formatCount, formatInteger, formatPercent } from "@/lib/numbers";
 import { durations } from "./grid-geometry";
 import { mostPadded, paddingOf } from "./padding";
-import { againstPlan, type RankTime, rankTimes, timesPlan, unequalPair } from "./rank-times";
+import { againstPlan, lastRank, type RankTime, rankTimes, timesPlan, unequalPair } from "./rank-times";
 
 export interface Finding {
   /** The finding itself, one sentence. */
@@ -210,6 +210,16 @@ export function idleSentence(step: StepFigures, layout: string): string {
     return `The plan is at its bound: under ${layout} no other schedule of these samples ends sooner.`;
   }
   return `The plan is ${points(predicted, bound)} above its bound: under ${layout} another schedule could end that much sooner at best.`;
+}
+
+/** For whom the ranks wait, and what of its work is most; null where nobody does. */
+export function lastRankSentence(schedule: Schedule): { text: string; sample: number } | null {
+  const last = lastRank(schedule);
+  if (!last) return null;
+  const { rank, aheadS, sample, share } = last;
+  const tokens = formatInteger(schedule.samples.num_tokens[sample] ?? 0);
+  const text = `Rank ${rank} ends last, ${formatDuration(aheadS)} after the next. ${sampleName(sample)} is ${formatPercent(share)} of its work, with ${tokens} tokens.`;
+  return { text, sample };
 }
 
 /** Where the rollouts of the step's iteration went: `512 generated = 136 trained + 376 filtered (zero variance)`. */

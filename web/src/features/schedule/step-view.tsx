@@ -103,6 +103,7 @@ function Loaded({ run, row, record, ...head }: LoadedProps) {
     () => (width === "measured" ? geometry : gridGeometry(schedule, "measured", row)),
     [geometry, width, schedule, row],
   );
+  const onShow = (sample: number) => head.setSearch({ sample });
   const label = `Schedule of step ${formatInteger(row.step)}`;
   return (
     <>
@@ -110,7 +111,7 @@ function Loaded({ run, row, record, ...head }: LoadedProps) {
         <div className={styles.left}>
           <section className={styles.panel} aria-label={label}>
             <StepHead {...head} row={row} colours={colours} search={{ ...search, colour }} />
-            <FindingLine record={record} row={row} onShow={(sample) => head.setSearch({ sample })} />
+            <FindingLine record={record} row={row} onShow={onShow} />
             <ScheduleGrid
               schedule={schedule}
               geometry={geometry}
@@ -138,6 +139,8 @@ function Loaded({ run, row, record, ...head }: LoadedProps) {
             layout={run.parallelism ?? "this layout"}
             barrierS={measured.barrierS}
             isPipeline={schedule.pp > 1}
+            schedule={schedule}
+            onShow={onShow}
           />
           <CertificatePanel record={record} />
           {row.batch_decision && <DecisionPanel decision={row.batch_decision} />}

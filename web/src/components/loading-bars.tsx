@@ -20,7 +20,7 @@ export interface LoadingBarsProps {
   rows?: number;
   /** Of one row, in px: the final one, so that nothing moves when the content comes. */
   rowHeight?: number;
-  /** Of one row on a narrow screen, where it is a card. */
+  /** Of one row up to 1,000 px, where it is a card. */
   narrowRowHeight?: number;
   /** Room for the heads of columns above the rows, where the final layout has them. */
   hasHead?: boolean;

@@ -51,6 +51,11 @@ export interface PlotConfig {
   isOverTime?: boolean;
 }
 
+/** Whether a value holds until the next point, as a batch size does: it is drawn stepped, to the end of the last step. */
+export function holds(line: PlotLine): boolean {
+  return line.kind === "area" || line.isStepped === true;
+}
+
 export const PLAIN_AXIS: PlotAxis = { fromZero: false, percent: false, integer: false, canBeLog: true };
 
 export function axisOf(config: PlotConfig, side: Side): PlotAxis {

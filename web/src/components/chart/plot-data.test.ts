@@ -17,7 +17,7 @@ function plot(lines: PlotLine[], view: Partial<PlotConfig["view"]> = {}): PlotCo
 
 test("lines with steps of their own share one axis", () => {
   const config = plot([line([1, 2]), line([5, 6], 1)]);
-  const { aligned, isEmpty } = dataOf(config, columnsOf(config));
+  const { aligned, isEmpty } = dataOf(config, columnsOf(config), "step");
   expect(aligned).toEqual([
     [0, 1, 2],
     [1, 2, undefined],
@@ -30,12 +30,12 @@ test("an average stands behind its raw line, and hides no point twice", () => {
   const config = plot([line([1, -1, 3])], { smoothing: 0.5, log: true });
   const columns = columnsOf(config);
   expect(columns.map(({ smoothed }) => smoothed)).toEqual([false, true]);
-  expect(dataOf(config, columns).hidden).toBe(1);
+  expect(dataOf(config, columns, "step").hidden).toBe(1);
 });
 
 test("a plot without a point is empty", () => {
   const config = plot([line([])]);
-  expect(dataOf(config, columnsOf(config)).isEmpty).toBe(true);
+  expect(dataOf(config, columnsOf(config), "step").isEmpty).toBe(true);
 });
 
 test("a pen's way counts what is in the range, on a logarithmic axis in decades", () => {
@@ -43,4 +43,16 @@ test("a pen's way counts what is in the range, on a logarithmic axis in decades"
   expect(wayOf(jagged, { from: 0, to: 2 }, false)).toBe(198);
   expect(wayOf(jagged, { from: 0, to: 5 }, true)).toBe(8);
   expect(wayOf(line([]), { from: 0, to: 5 }, false)).toBe(0);
+});
+
+test("a batch size holds to the end of the last step, on an axis that tells where that is", () => {
+  const area = plot([{ ...line([16, 24]), kind: "area" }]);
+  expect(dataOf(area, columnsOf(area), "step").aligned).toEqual([
+    [0, 1, 2],
+    [16, 24, 24],
+  ]);
+  expect(dataOf(area, columnsOf(area), "time").aligned).toEqual([
+    [0, 1],
+    [16, 24],
+  ]);
 });

@@ -1,7 +1,8 @@
 /** The tracks of a plot as uPlot takes them: one ascending x, a column for each line and each average. Pure. */
 import type uPlot from "uplot";
-import type { XRange } from "./chart-group";
-import { isLog, type PlotConfig, type PlotLine } from "./plot-config";
+import type { XKind, XRange } from "./chart-group";
+import { endOf } from "./domain";
+import { holds, isLog, type PlotConfig, type PlotLine } from "./plot-config";
 import type { Column } from "./plot-series";
 import { joinColumns, positiveOnly, smooth } from "./series-math";
 
@@ -20,15 +21,16 @@ export function columnsOf({ lines, view }: PlotConfig): Column[] {
   });
 }
 
-export function dataOf(config: PlotConfig, columns: readonly Column[]): PlotData {
+export function dataOf(config: PlotConfig, columns: readonly Column[], kind: XKind): PlotData {
   let hidden = 0;
-  const parts = columns.map(({ line, smoothed }) => {
+  const parts = columns.map(({ line, smoothed }): Part => {
     const { drawn } = line.track;
     const values = smoothed ? smooth(drawn, config.view.smoothing) : drawn.value;
-    if (!isLog(config, line.side)) return { x: drawn.x, values };
+    const part = heldToItsEnd({ x: drawn.x, values }, line, kind);
+    if (!isLog(config, line.side)) return part;
     // What stands around a part is not what is asked for.
     if (!smoothed && line.kind !== "floor") hidden += positiveOnly(line.track.columns.value).hidden;
-    return { x: drawn.x, values: positiveOnly(values).values };
+    return { x: part.x, values: positiveOnly(part.values).values };
   });
   const shared = parts.every(({ x }) => x === parts[0]?.x);
   const joined = shared
@@ -39,6 +41,20 @@ export function dataOf(config: PlotConfig, columns: readonly Column[]): PlotData
     hidden,
     isEmpty: joined.x.length === 0,
   };
+}
+
+interface Part {
+  x: readonly number[];
+  values: readonly (number | null)[];
+}
+
+/** A value that holds until the next point holds to the end of its step when there is no next one. */
+function heldToItsEnd(part: Part, line: PlotLine, kind: XKind): Part {
+  const [end, last] = [endOf(line.track.drawn, kind), part.x[part.x.length - 1]];
+  if (!holds(line) || end === undefined || last === undefined || end <= last) {
+    return part;
+  }
+  return { x: [...part.x, end], values: [...part.values, part.values[part.values.length - 1] ?? null] };
 }
 
 /** How far the pen goes up and down along a line within [from, to], in units of the axis; decades of a logarithmic one. */

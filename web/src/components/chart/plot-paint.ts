@@ -3,6 +3,7 @@
 import uPlot from "uplot";
 import { formatBytes } from "@/lib/bytes";
 import type { ChartGroup } from "./chart-group";
+import { endOf } from "./domain";
 import { type EndLabel, paintNames, placed } from "./end-labels";
 import type { MetricTrack } from "./metric-track";
 import {
@@ -21,6 +22,7 @@ import {
 } from "./paint";
 import {
   axisOf,
+  holds,
   isLog,
   type LineKind,
   type PlotAxis,
@@ -201,12 +203,14 @@ function paintMarks({ group }: Scene, surface: Surface, track: MetricTrack): voi
   }
 }
 
-function paintLiveEdge({ u }: Scene, surface: Surface, line: PlotLine): void {
-  const { x, value } = line.track.columns;
-  const last = value[value.length - 1];
-  if (last === null || last === undefined) return;
+function paintLiveEdge({ u, group }: Scene, surface: Surface, line: PlotLine): void {
+  const { columns } = line.track;
+  const last = columns.value[columns.value.length - 1];
+  const newest = columns.x[columns.x.length - 1];
+  if (last === null || last === undefined || newest === undefined) return;
+  const x = holds(line) ? endOf(columns, group.xKind) : newest;
   const { xOf, yOf } = on(u, surface, line);
-  paintDot(surface, xOf(x[x.length - 1] as number), yOf(last), 6, colourOf(line, surface.theme), true);
+  paintDot(surface, xOf(x ?? newest), yOf(last), 6, colourOf(line, surface.theme), true);
 }
 
 /** The names of compared runs at the ends of their lines. */

@@ -1,7 +1,7 @@
 /** How uPlot draws each column of a plot: what stays while it is shown, and the pen of the moment. */
 import uPlot from "uplot";
 import { withAlpha } from "./paint";
-import type { LineKind, PlotLine } from "./plot-config";
+import { holds, type LineKind, type PlotLine } from "./plot-config";
 import { type ChartTheme, seriesStyle } from "./theme";
 
 /** A column of the plot's data: a line as it is, or smoothed. */
@@ -24,7 +24,7 @@ export function seriesOf({ line, smoothed }: Column, theme: ChartTheme, hasSmoot
   const isFaint = hasSmooth && !smoothed && line.kind === "line";
   const fill = FILL[line.kind];
   // A batch size holds from its step to the next: it is never drawn as if it slid.
-  const stepped = line.kind === "area" || line.isStepped ? uPlot.paths.stepped?.({ align: 1 }) : undefined;
+  const stepped = holds(line) ? uPlot.paths.stepped?.({ align: 1 }) : undefined;
   return {
     scale: line.side,
     auto: false,

@@ -135,7 +135,7 @@ export class Plot implements GroupMember {
   private aligned(): uPlot.AlignedData {
     if (!this.data) {
       this.columns = columnsOf(this.config);
-      this.data = dataOf(this.config, this.columns);
+      this.data = dataOf(this.config, this.columns, this.group.xKind);
     }
     if (!this.data.isEmpty) return this.data.aligned;
     // Without a point the axes are drawn all the same.

@@ -4,6 +4,7 @@ import { fetchHistory } from "@/api/history";
 import { subscribeResync, subscribeSteps } from "@/api/live/frames";
 import type { XAxis } from "@/api/types";
 import { ChartGroup, type XRange } from "./chart-group";
+import { domainOf } from "./domain";
 import { BATCH_SIZE } from "./metric-names";
 import type { MetricTrack } from "./metric-track";
 import { RunHistory, type TrackState } from "./run-history";
@@ -31,7 +32,7 @@ export function useRunCharts(runId: string, x: XAxis, range: XRange | null, isLi
       subscribeResync(() => history.reload()),
       history.start(),
       history.onAxis((axis) => group.setXKind(axis)),
-      batch.onChange(() => group.setDomain(domainOf(batch, group))),
+      batch.onChange(() => group.setDomain(domainOf([batch], group.xKind) ?? group.domain)),
     ];
     return () => {
       for (const stop of stops) stop();
@@ -45,15 +46,6 @@ export function useRunCharts(runId: string, x: XAxis, range: XRange | null, isLi
 
   useEffect(() => group.setLive(isLive), [group, isLive]);
   return charts;
-}
-
-/** From the first to the newest x. Of a part that a link opened, the whole is not known at first. */
-function domainOf(batch: MetricTrack, group: ChartGroup): XRange | null {
-  if (batch.isPart && !batch.whole) return group.domain;
-  const { x, lastStep } = batch.whole ?? batch.columns;
-  const [from, to] = [x[0], x[x.length - 1]];
-  if (from === undefined || to === undefined) return null;
-  return { from, to: group.xKind === "step" ? (lastStep[lastStep.length - 1] ?? to) : to };
 }
 
 export function useTrackState(history: RunHistory, track: MetricTrack): TrackState {

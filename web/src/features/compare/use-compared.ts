@@ -6,6 +6,7 @@ import { subscribeResync, subscribeSteps } from "@/api/live/frames";
 import { runOptions } from "@/api/runs";
 import type { Run, XAxis } from "@/api/types";
 import { ChartGroup, type XRange } from "@/components/chart/chart-group";
+import { domainOf } from "@/components/chart/domain";
 import { BATCH_SIZE } from "@/components/chart/metric-names";
 import { RunHistory } from "@/components/chart/run-history";
 import { shortNames } from "./short-names";
@@ -65,10 +66,8 @@ function useHistories(group: ChartGroup, histories: ReadonlyMap<string, RunHisto
   useEffect(() => {
     const tracks = [...histories.values()].map((history) => history.want(BATCH_SIZE, COMPARE_POINTS));
     const setDomain = () => {
-      // Of a part that a link opened, the whole is not known at first.
-      const known = tracks.flatMap(({ isPart, whole, columns }) => whole ?? (isPart ? [] : columns));
-      const ends = known.flatMap(({ x }) => [x[0], x.at(-1)]).filter((end) => end !== undefined);
-      if (ends.length > 0) group.setDomain({ from: Math.min(...ends), to: Math.max(...ends) });
+      const domain = domainOf(tracks, group.xKind);
+      if (domain) group.setDomain(domain);
     };
     const stops = [...histories].flatMap(([id, history]) => [
       subscribeSteps(id, (frame) => history.receive(frame)),

@@ -34,7 +34,11 @@ export function AdvisoryPanel({ runId, isLive }: { runId: string; isLive: boolea
     >
       {data ? (
         <>
-          {data.items.length === 0 && <p className={styles.none}>Nothing odd in these steps.</p>}
+          {data.items.length === 0 && (
+            <p className={styles.none}>
+              {seen > 0 ? "Nothing odd in these steps." : "They come with the first steps."}
+            </p>
+          )}
           <ul className={styles.list}>
             {data.items.map((advisory) => (
               <AdvisoryItem key={`${advisory.kind} ${advisory.title}`} runId={runId} advisory={advisory} />

@@ -1,5 +1,6 @@
 /** Beside the lanes: what the time in view went into, and the longest waits in it. */
 import type { XRange } from "@/components/chart/chart-group";
+import { LoadingBars } from "@/components/loading-bars";
 import { Panel } from "@/components/panel";
 import { formatDuration } from "@/lib/durations";
 import { formatCount, formatPercent } from "@/lib/numbers";
@@ -9,6 +10,9 @@ import styles from "./timeline.module.css";
 import { type Lane, lanesByKind, longestWaits, secondsByActivity, type Timeline } from "./timeline-model";
 
 const MOST_WAITS = 5;
+/** What driver, engines and ranks of a usual run spend their time on. */
+const TIME_ROWS = 11;
+const FACT_ROW_PX = 26;
 
 export interface TimelineFactsProps {
   timeline: Timeline;
@@ -21,6 +25,20 @@ export function TimelineFacts({ timeline, range, onWait }: TimelineFactsProps) {
     <>
       <ActivityPanel timeline={timeline} range={range} />
       <WaitPanel timeline={timeline} range={range} onWait={onWait} />
+    </>
+  );
+}
+
+/** In their places while the lanes are on their way. */
+export function LoadingFacts() {
+  return (
+    <>
+      <Panel title="Time in view" headingLevel={3} className={styles.panel}>
+        <LoadingBars rows={TIME_ROWS} rowHeight={FACT_ROW_PX} />
+      </Panel>
+      <Panel title="Longest waits" headingLevel={3} className={styles.panel}>
+        <LoadingBars rows={MOST_WAITS} rowHeight={FACT_ROW_PX} />
+      </Panel>
     </>
   );
 }

@@ -19,7 +19,7 @@ import { kindsFoldedAtFirst } from "./lane-rows";
 import { around } from "./time-range";
 import styles from "./timeline.module.css";
 import { TimelineAxis } from "./timeline-axis";
-import { TimelineFacts, TimelineLegend } from "./timeline-facts";
+import { LoadingFacts, TimelineFacts, TimelineLegend } from "./timeline-facts";
 import { TimelineLanes } from "./timeline-lanes";
 import { busyFrac, lanesByKind, type Timeline, timelineOf } from "./timeline-model";
 import type { TimelineSearch, TimelineSearchPatch } from "./timeline-search";
@@ -147,6 +147,7 @@ function RunTimeline({
         {data && <Missing items={data.items} nextFrom={data.next_from} last={step} />}
       </section>
       <aside className={styles.facts} aria-label="Facts of the timeline">
+        {!data && !error && <LoadingFacts />}
         {hasSpans && (
           <TimelineFacts
             timeline={timeline}

@@ -25,7 +25,7 @@ export function PlanChart({ plan }: { plan: RunPlan }) {
   useEffect(() => {
     size.setHistory([seriesOf(plan, (step) => step.global_batch_size)]);
     lr.setHistory([seriesOf(plan, (step) => step.lr)]);
-    group.setDomain({ from: 0, to: Math.max(1, plan.steps.length - 1) });
+    group.setDomain({ from: 0, to: Math.max(1, plan.steps.length) });
     setZoom(null);
   }, [plan, group, size, lr]);
   useEffect(() => group.setZoom(zoom), [group, zoom]);

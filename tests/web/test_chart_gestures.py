@@ -9,10 +9,11 @@ from urllib.parse import parse_qs, urlparse
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from orchestrator.contracts.messages import Phase
 from tests.server.live_server import LaunchedRun, LiveServer, running_server
 from tests.web.browser import Watched, watched_context
 from tests.web.conftest import login_url
-from tests.web.recorded_run import record
+from tests.web.recorded_run import record, recorded_step
 
 pytestmark = pytest.mark.stack
 
@@ -227,3 +228,30 @@ def _fingers(page: Page, ways: list[list[tuple[float, float]]]) -> None:
         session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
     session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
     session.detach()
+
+
+def test_a_run_that_trained_supervised_first_is_looked_at_without_that_and_goes_on_growing(
+    shown: Shown, page: Page
+) -> None:
+    warm_start = {
+        "type": "sft",
+        "max_steps": 4,
+        "until_reward": 0.5,
+        "batch": {"type": "fixed", "global_batch_size": 8},
+    }
+    run = shown.server.launch(name="warmed up", warm_start=warm_start)
+    for step in range(10):
+        told = recorded_step(step).model_copy(update={"phase": Phase.WARM_START if step < 4 else Phase.RL})
+        assert shown.server.record(run, told).status_code == 200
+    page.goto(f"{shown.server.url}/runs/{run.id}")
+    expect(page.get_by_text("Steps 0 to 9")).to_be_visible()
+    only = page.get_by_role("button", name="RL only")
+    only.click()
+    expect(page.get_by_text("Steps 4 to 9")).to_be_visible()
+    assert shown.server.record(run, recorded_step(10)).status_code == 200
+    expect(page.get_by_text("Steps 4 to 10")).to_be_visible()
+    page.reload()
+    expect(only).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_text("Steps 4 to 10")).to_be_visible()
+    only.click()
+    expect(page.get_by_text("Steps 0 to 10")).to_be_visible()

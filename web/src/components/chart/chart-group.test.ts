@@ -78,6 +78,16 @@ test("while more points may come one percent stays free at the right", () => {
   expect(group.range()).toEqual({ from: 10, to: 20 });
 });
 
+test("a range without an end goes on to the newest point", () => {
+  const group = new ChartGroup();
+  group.setZoom({ from: 10, to: Number.POSITIVE_INFINITY });
+  expect(group.range()).toEqual({ from: 10, to: 11 });
+  group.setDomain({ from: 0, to: 50 });
+  expect([group.range(), group.isZoomed]).toEqual([{ from: 10, to: 50 }, true]);
+  group.setDomain({ from: 0, to: 60 });
+  expect(group.range().to).toBe(60);
+});
+
 test("a run of one step has an axis", () => {
   const group = new ChartGroup();
   group.setDomain({ from: 5, to: 5 });

@@ -4,6 +4,7 @@ export type XKind = "step" | "samples" | "tokens" | "time" | "relative";
 
 export interface XRange {
   from: number;
+  /** As what is asked for, Infinity: up to the newest point, wherever it comes to be. */
   to: number;
 }
 
@@ -117,7 +118,7 @@ export class ChartGroup {
   setDomain(domain: XRange | null): void {
     if (domain?.from === this.known?.from && domain?.to === this.known?.to) return;
     this.known = domain;
-    if (this.zoom === null) this.invalidateAll();
+    if (this.zoom === null || this.zoom.to === Number.POSITIVE_INFINITY) this.invalidateAll();
   }
 
   get domain(): XRange | null {
@@ -151,11 +152,11 @@ export class ChartGroup {
     return this.zoom !== null;
   }
 
-  /** The x axis as drawn. */
+  /** The x axis as drawn; both ends are finite. */
   range(): XRange {
-    if (this.zoom) return this.zoom;
-    if (!this.known) return { from: 0, to: 1 };
-    const { from, to } = this.known;
+    if (this.zoom && Number.isFinite(this.zoom.to)) return this.zoom;
+    const from = this.zoom?.from ?? this.known?.from ?? 0;
+    const to = this.known?.to ?? from;
     const span = to > from ? to - from : 1;
     return { from, to: this.mayGrow ? from + span / (1 - LIVE_MARGIN) : from + span };
   }

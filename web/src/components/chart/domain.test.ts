@@ -17,11 +17,16 @@ test("on an axis of steps the last one has its width, however many its point sta
 });
 
 test("it holds all runs, and nothing of one that only a part is known of", () => {
-  const part = trackOf([series([1, 2], { first: 50 })], 52);
+  const part = trackOf([series([1, 2], { first: 50 })], { from: 50, to: 52 });
   expect(domainOf([part], "step")).toBeNull();
   expect(domainOf([part, trackOf([series([1])])], "step")).toEqual({ from: 0, to: 1 });
   part.setWhole([series(Array.from({ length: 60 }, () => 1))]);
   expect(domainOf([part], "step")).toEqual({ from: 0, to: 60 });
+});
+
+test("of a part without an end, the end is known before the whole is", () => {
+  const open = trackOf([series([1, 2], { first: 50 })], { from: 50, to: Number.POSITIVE_INFINITY });
+  expect(domainOf([open], "step")).toEqual({ from: 50, to: 52 });
 });
 
 test("without a point nothing is known", () => {

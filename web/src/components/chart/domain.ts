@@ -5,8 +5,8 @@ import type { Columns, MetricTrack } from "./metric-track";
 /** From the first x to where the last step ends: on an axis of steps a step is as wide as 1. Null while not known, as the
  * whole of a part that a link opened is not at first. */
 export function domainOf(tracks: readonly MetricTrack[], kind: XKind): XRange | null {
-  const known = tracks.flatMap(({ isPart, whole, columns }): Columns[] =>
-    whole ? [whole] : isPart ? [] : [columns],
+  const known = tracks.flatMap(({ isOpen, whole, columns }): Columns[] =>
+    whole ? [whole] : isOpen ? [columns] : [],
   );
   const ends = known.flatMap((columns) => {
     const [from, to] = [columns.x[0], endOf(columns, kind)];

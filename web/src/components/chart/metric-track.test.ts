@@ -95,20 +95,20 @@ test("the nearest point is found at both ends, between and on points", () => {
 
 test("of a part, what was known of the whole is drawn at both sides", () => {
   const track = trackOf(buckets([0, 1, 2, 3, 4].map((mean) => ({ mean, min: mean, max: mean }))));
-  track.setHistory([series([20, 30, 40], { first: 4 })], 7);
+  track.setHistory([series([20, 30, 40], { first: 4 })], { from: 0, to: 7 });
   expect(track.columns.value).toEqual([20, 30, 40]);
   // The bucket of steps 6 and 7 is told by the part.
   expect([track.drawn.step, track.drawn.value]).toEqual([
     [0, 2, 4, 5, 6, 8],
     [0, 1, 20, 30, 40, 4],
   ]);
-  track.setHistory([series([], { total: 0 })], 7);
+  track.setHistory([series([], { total: 0 })], { from: 0, to: 7 });
   expect(track.drawn.value).toEqual([0, 1, 2, 3, 4]);
 });
 
 test("a live point behind a part goes to the whole alone", () => {
   const track = trackOf(series([0, 1, 2, 3]));
-  track.setHistory([series([1, 2], { first: 1 })], 3);
+  track.setHistory([series([1, 2], { first: 1 })], { from: 0, to: 3 });
   for (const step of [3, 4]) track.append({ attempt: 1, x: step, step, value: step });
   expect([track.columns.step, track.drawn.step, track.newestStep]).toEqual([[1, 2], [0, 1, 2, 3, 4], 4]);
   expect([track.tail, track.wholeTail]).toEqual([0, 1]);
@@ -116,7 +116,7 @@ test("a live point behind a part goes to the whole alone", () => {
 
 test("a live point inside of a part that reaches beyond the newest is drawn once", () => {
   const track = trackOf(series([0, 1, 2]));
-  track.setHistory([series([1, 2], { first: 1 })], 100);
+  track.setHistory([series([1, 2], { first: 1 })], { from: 0, to: 100 });
   track.append({ attempt: 1, x: 3, step: 3, value: 3 });
   expect([track.columns.step, track.drawn.step]).toEqual([
     [1, 2, 3],
@@ -126,7 +126,7 @@ test("a live point inside of a part that reaches beyond the newest is drawn once
 
 test("a part whose whole is not known stands alone", () => {
   const track = new MetricTrack("train/loss");
-  track.setHistory([series([1, 2], { first: 1 })], 3);
+  track.setHistory([series([1, 2], { first: 1 })], { from: 0, to: 3 });
   track.append({ attempt: 1, x: 9, step: 9, value: 9 });
   expect(track.drawn.step).toEqual([1, 2]);
   track.setWhole([series([0, 1, 2, 3])]);
@@ -146,5 +146,17 @@ test("a clock that was set back turns no line round, and no live point is drawn 
   expect([track.columns.x, track.columns.step]).toEqual([
     [5, 10, 20, 20],
     [1, 0, 2, 3],
+  ]);
+});
+
+test("a part without an end grows with the line", () => {
+  const track = trackOf(series([0, 1, 2]));
+  track.setHistory([series([1, 2], { first: 1 })], { from: 1, to: Number.POSITIVE_INFINITY });
+  track.append({ attempt: 1, x: 3, step: 3, value: 3 });
+  expect([track.isPart, track.isOpen, track.columns.step, track.drawn.step]).toEqual([
+    true,
+    true,
+    [1, 2, 3],
+    [0, 1, 2, 3],
   ]);
 });

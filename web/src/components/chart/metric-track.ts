@@ -7,6 +7,7 @@
  * Pages fill it, charts read its columns and redraw when told of a change. It never fetches.
  */
 import type { MetricValue, NonFinite } from "@/lib/numbers";
+import type { XRange } from "./chart-group";
 
 /** A series of the history, as the API answers it. */
 export interface TrackSeries {
@@ -124,8 +125,8 @@ export class MetricTrack {
   /** Points that came live since `whole` was set. */
   wholeTail = 0;
   private wholeLastStep = -1;
-  /** Where `columns` end while they are a part of the line. */
-  private end = Number.POSITIVE_INFINITY;
+  /** The range of which `columns` are the part of the line; null: they are all of it. */
+  private range: XRange | null = null;
   private spliced: Columns | null = null;
   private listeners = new Set<() => void>();
 
@@ -139,8 +140,8 @@ export class MetricTrack {
     return () => this.listeners.delete(listener);
   }
 
-  /** Replaces everything by a history; of a part that ends before x = `end`, what was known of the whole stays. */
-  setHistory(series: readonly TrackSeries[], end = Number.POSITIVE_INFINITY): void {
+  /** Replaces everything by a history; with that of a range what was known of the whole stays. */
+  setHistory(series: readonly TrackSeries[], range: XRange | null = null): void {
     const current = currentOf(series);
     this.columns = columnsOf(current);
     this.marks = current.flatMap(marksOf);
@@ -151,8 +152,8 @@ export class MetricTrack {
     this.attempts = current.map((one) => ({ from: firstStep(one), attempt: one.attempt }));
     this.attempt = Math.max(0, ...series.map(({ attempt }) => attempt));
     this.lastStep = newestOf(this.columns);
-    this.end = end;
-    if (end === Number.POSITIVE_INFINITY) this.setWholeColumns(this.columns);
+    this.range = range;
+    if (range === null) this.setWholeColumns(this.columns);
     this.changed();
   }
 
@@ -176,7 +177,16 @@ export class MetricTrack {
 
   /** Whether `columns` are a part of the line. */
   get isPart(): boolean {
-    return this.end !== Number.POSITIVE_INFINITY;
+    return this.range !== null;
+  }
+
+  /** Whether `columns` reach to the newest point. */
+  get isOpen(): boolean {
+    return this.end === Number.POSITIVE_INFINITY;
+  }
+
+  private get end(): number {
+    return this.range?.to ?? Number.POSITIVE_INFINITY;
   }
 
   /** What is drawn: the line, or a part of it with the whole at both sides, so that the frame can be moved over it. */

@@ -236,7 +236,7 @@ export class RunHistory {
     };
     try {
       const history = await this.fetch(this.request(asked, view), signal);
-      return apply((news) => this.take(news, history, { buffer, end: view.range?.to }));
+      return apply((news) => this.take(news, history, { buffer, range: view.range }));
     } catch (error) {
       return apply((news) => this.setStates(news, { kind: "failed", error }));
     }
@@ -250,19 +250,20 @@ export class RunHistory {
       maxPoints: asked[0]?.maxPoints ?? 0,
       agg: "minmax",
       superseded: true,
-      ...(range && { from: range.from, to: range.to }),
+      ...(range && { from: range.from }),
+      ...(range && Number.isFinite(range.to) && { to: range.to }),
     };
   }
 
   private take(
     asked: Wanted[],
     history: MetricHistory,
-    { buffer, end }: { buffer: readonly StepsFrame[]; end: number | undefined },
+    { buffer, range }: { buffer: readonly StepsFrame[]; range: XRange | null },
   ): void {
     for (const { track } of asked) {
       track.setHistory(
         history.series.filter(({ name }) => name === track.name),
-        end,
+        range,
       );
       if (buffer.some((frame) => contradicts(track, frame))) this.reload(RELOAD_DELAY_MS);
       else for (const frame of buffer) this.append(track, frame);

@@ -1,5 +1,5 @@
 /** How the charts are drawn: x axis, logarithm, bands, old attempts, smoothing; and which metrics. */
-import { type Ref, useEffect, useRef } from "react";
+import { type ReactNode, type Ref, useEffect, useRef } from "react";
 import { Button, Toggle } from "@/components/button";
 import type { MetricTrack } from "@/components/chart/metric-track";
 import { Segmented } from "@/components/segmented";
@@ -15,9 +15,11 @@ export interface OverviewToolbarProps {
   setSearch: (patch: RunSearchPatch) => void;
   batch: MetricTrack;
   findRef: Ref<HTMLInputElement>;
+  /** Choices that only some runs have. */
+  children?: ReactNode;
 }
 
-export function OverviewToolbar({ search, setSearch, batch, findRef }: OverviewToolbarProps) {
+export function OverviewToolbar({ search, setSearch, batch, findRef, children }: OverviewToolbarProps) {
   const smooth = search.smooth ?? 0;
   return (
     <div className={styles.bar} role="toolbar" aria-label="How the charts are drawn">
@@ -38,6 +40,7 @@ export function OverviewToolbar({ search, setSearch, batch, findRef }: OverviewT
         <Toggle isOn={search.old !== false} onClick={() => setSearch({ old: search.old === false })}>
           Old attempts
         </Toggle>
+        {children}
         <label className={styles.smoothing}>
           <span className={styles.label}>Smoothing</span>
           <input

@@ -22,6 +22,7 @@ import { MetricGrid } from "./metric-grid";
 import { arrange, DEFAULT_PINS, findMetrics, type MetricGroup, movePin, togglePin } from "./metric-groups";
 import { NoiseChart } from "./noise-chart";
 import { OverviewToolbar } from "./overview-toolbar";
+import { RlOnly } from "./rl-only";
 import type { RunSearch, RunSearchPatch } from "./run-search";
 
 export interface RunPageProps {
@@ -42,13 +43,21 @@ export function RunPage({ runId, search, setSearch }: RunPageProps) {
     (step: number) => void navigate({ to: "/runs/$runId/schedule", params: { runId }, search: { step } }),
     [navigate, runId],
   );
-  const onZoom = useCallback((to: XRange | null) => setSearch({ from: to?.from, to: to?.to }), [setSearch]);
+  const onZoom = useCallback(
+    (range: XRange | null) => {
+      const isOpen = range?.to === Number.POSITIVE_INFINITY;
+      setSearch({ from: range?.from, to: isOpen ? undefined : range?.to });
+    },
+    [setSearch],
+  );
   useOverviewKeys({ search, setSearch, charts, onZoom, find });
   const panel = { charts, view, onZoom, onOpenStep };
   return (
     <>
       {run && <CriticalAdvisories run={run} />}
-      <OverviewToolbar search={search} setSearch={setSearch} batch={charts.batch} findRef={find} />
+      <OverviewToolbar search={search} setSearch={setSearch} batch={charts.batch} findRef={find}>
+        {run && <RlOnly run={run} charts={charts} search={search} onZoom={onZoom} />}
+      </OverviewToolbar>
       {run && <HeroChart run={run} {...panel} />}
       <Metrics runId={runId} search={search} setSearch={setSearch} {...panel} />
     </>
@@ -56,7 +65,10 @@ export function RunPage({ runId, search, setSearch }: RunPageProps) {
 }
 
 function useRange({ from, to }: RunSearch): XRange | null {
-  return useMemo(() => (from === undefined || to === undefined ? null : { from, to }), [from, to]);
+  return useMemo(
+    () => (from === undefined ? null : { from, to: to ?? Number.POSITIVE_INFINITY }),
+    [from, to],
+  );
 }
 
 function usePlotView({ log, bands, old, smooth }: RunSearch): PlotView {

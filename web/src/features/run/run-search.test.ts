@@ -34,6 +34,10 @@ test("bad values fall away", () => {
       toggled: [1, "train"],
     }),
   ).toEqual({ toggled: ["train"] });
-  expect(parseRunSearch({ from: 5 })).toEqual({});
+  expect(parseRunSearch({ to: 5 })).toEqual({});
   expect(parseRunSearch({ smooth: 7 })).toEqual({ smooth: 0.99 });
+});
+
+test("a range may go on to the newest step", () => {
+  expect(parseRunSearch({ from: 5 })).toEqual({ from: 5 });
 });

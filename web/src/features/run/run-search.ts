@@ -10,7 +10,7 @@ export interface RunSearch {
   old?: boolean;
   /** What the average keeps of itself per step, 0 < smooth < 1. */
   smooth?: number;
-  /** Ends of the zoomed range on the x axis; both or none. */
+  /** Ends of the zoomed range on the x axis; without `to` up to the newest step. */
   from?: number;
   to?: number;
   /** Find a metric. */
@@ -36,7 +36,7 @@ export function parseRunSearch(raw: Record<string, unknown>): RunSearch {
     ...(raw.bands === false && { bands: false }),
     ...(raw.old === false && { old: false }),
     ...(smooth !== null && smooth > 0 && { smooth: Math.min(smooth, MAX_SMOOTH) }),
-    ...(from !== null && to !== null && from < to && { from, to }),
+    ...(from !== null && (to === null || from < to) && { from, ...(to !== null && { to }) }),
     ...(typeof raw.find === "string" && raw.find !== "" && { find: raw.find }),
     ...(toggled.length > 0 && { toggled }),
     ...(Array.isArray(raw.pins) && {

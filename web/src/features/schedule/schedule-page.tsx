@@ -5,12 +5,12 @@ import { isOver, type Run } from "@/api/types";
 import { useRunCharts } from "@/components/chart/use-run-charts";
 import { LoadingBars } from "@/components/loading-bars";
 import { NoSteps } from "@/components/no-steps";
+import { useFirstRlStep } from "@/components/use-first-rl-step";
 import { useShortcuts } from "@/lib/shortcuts";
 import styles from "./schedule-page.module.css";
 import type { ScheduleSearch, ScheduleSearchPatch } from "./schedule-search";
 import { StepStrip } from "./step-strip";
 import { StepView } from "./step-view";
-import { useFirstRlStep } from "./use-first-rl-step";
 import { useShownStep } from "./use-shown-step";
 import { useStep } from "./use-step";
 

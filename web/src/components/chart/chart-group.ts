@@ -118,7 +118,7 @@ export class ChartGroup {
   setDomain(domain: XRange | null): void {
     if (domain?.from === this.known?.from && domain?.to === this.known?.to) return;
     this.known = domain;
-    if (this.zoom === null || this.zoom.to === Number.POSITIVE_INFINITY) this.invalidateAll();
+    if (this.followsNewest) this.invalidateAll();
   }
 
   get domain(): XRange | null {
@@ -150,6 +150,11 @@ export class ChartGroup {
 
   get isZoomed(): boolean {
     return this.zoom !== null;
+  }
+
+  /** Whether the newest point is in the picture, wherever it comes to be. */
+  get followsNewest(): boolean {
+    return this.zoom === null || this.zoom.to === Number.POSITIVE_INFINITY;
   }
 
   /** The x axis as drawn; both ends are finite. */

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { series } from "./factories";
 import { MetricTrack } from "./metric-track";
 import { PLAIN_AXIS, type PlotConfig, type PlotLine } from "./plot-config";
-import { columnsOf, dataOf, wayOf } from "./plot-data";
+import { columnsOf, cutAtEdges, dataOf, wayOf } from "./plot-data";
 
 function line(values: readonly number[], first = 0): PlotLine {
   const track = new MetricTrack("train/loss");
@@ -55,4 +55,20 @@ test("a batch size holds to the end of the last step, on an axis that tells wher
     [0, 1],
     [16, 24],
   ]);
+});
+
+test("beyond a point at the edge nothing is drawn, and beyond an edge between two points one is", () => {
+  const aligned = [
+    [0, 1, 2, 3],
+    [9, 1, 1, 9],
+  ] as [number[], number[]];
+  expect(cutAtEdges(aligned, { from: 1, to: 2 })).toEqual([
+    [1, 2],
+    [1, 1],
+  ]);
+  expect(cutAtEdges(aligned, { from: 0.5, to: 2 })).toEqual([
+    [0, 1, 2],
+    [9, 1, 1],
+  ]);
+  expect(cutAtEdges(aligned, { from: 0, to: 2.5 })).toBe(aligned);
 });

@@ -43,6 +43,16 @@ export function dataOf(config: PlotConfig, columns: readonly Column[], kind: XKi
   };
 }
 
+/** Without what lies beyond a point at the very edge of the range: nothing of it is in the picture but half a pen's width,
+ * which stands upright where the next value is far off. */
+export function cutAtEdges(aligned: uPlot.AlignedData, { from, to }: XRange): uPlot.AlignedData {
+  const x = aligned[0];
+  const [first, last] = [x.indexOf(from), x.lastIndexOf(to)];
+  if (first <= 0 && (last < 0 || last === x.length - 1)) return aligned;
+  const end = last < 0 ? x.length : last + 1;
+  return aligned.map((column) => column.slice(Math.max(0, first), end)) as uPlot.AlignedData;
+}
+
 interface Part {
   x: readonly number[];
   values: readonly (number | null)[];

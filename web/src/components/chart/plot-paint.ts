@@ -166,7 +166,7 @@ function paintAbove(scene: Scene, surface: Surface): void {
     for (const { kind, track } of config.lines) if (kind !== "floor") paintMarks(scene, surface, track);
   });
   paintEndLabels(scene, surface);
-  if (!group.isLive || group.isZoomed) return;
+  if (!group.isLive || !group.followsNewest) return;
   for (const line of config.lines) if (line.kind !== "floor") paintLiveEdge(scene, surface, line);
 }
 

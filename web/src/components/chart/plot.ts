@@ -9,7 +9,7 @@ import "uplot/dist/uPlot.min.css";
 import type { ChartGroup, GroupMember, XRange } from "./chart-group";
 import { PlotAxes } from "./plot-axes";
 import { FRAME, hasEndLabels, isLog, leftGutter, type PlotConfig, type Side } from "./plot-config";
-import { columnsOf, dataOf, type PlotData } from "./plot-data";
+import { columnsOf, cutAtEdges, dataOf, type PlotData } from "./plot-data";
 import { DRAG_PX, listen } from "./plot-gestures";
 import { paint } from "./plot-paint";
 import {
@@ -137,9 +137,12 @@ export class Plot implements GroupMember {
       this.columns = columnsOf(this.config);
       this.data = dataOf(this.config, this.columns, this.group.xKind);
     }
-    if (!this.data.isEmpty) return this.data.aligned;
-    // Without a point the axes are drawn all the same.
     const { from, to } = this.group.range();
+    if (!this.data.isEmpty) {
+      const isAtRest = this.group.isZoomed && !this.group.isMoving;
+      return isAtRest ? cutAtEdges(this.data.aligned, { from, to }) : this.data.aligned;
+    }
+    // Without a point the axes are drawn all the same.
     return [[from, to], ...this.columns.map(() => [null, null])];
   }
 

@@ -397,6 +397,8 @@ export const router = createRouter({
     ]),
   ]),
   scrollRestoration: true,
+  // What a page does not know in its address, or not so, falls away.
+  search: { strict: true },
 });
 
 declare module "@tanstack/react-router" {

@@ -30,6 +30,30 @@ test("an axis holds its values, begins and ends at a tick, and has three to five
   }
 });
 
+test("an axis has a height for values that differ in their last digit, and for all that a double holds", () => {
+  for (const [low, high] of [
+    [0.3, 0.1 + 0.2],
+    [1e13, 1e13 + 1],
+    [-0.1 - 0.2, -0.3],
+    [0, 5e-324],
+    [5e-324, 1e-323],
+    [1e308, 1.7e308],
+    [-1.7e308, 1.7e308],
+  ] as const) {
+    const axes = [linearAxis(low, high), rowAxis(low, high, 4), ...(low > 0 ? [logAxis(low, high)] : [])];
+    for (const { min, max, ticks } of axes) {
+      expect(min, `${low} to ${high}`).toBeLessThan(max);
+      expect(Number.isFinite(max - min), `${low} to ${high}`).toBe(true);
+      expect(ticks.length).toBeGreaterThanOrEqual(2);
+    }
+  }
+});
+
+test("a range without end, as an address may ask for, has one tick", () => {
+  expect(countTicks(-1.7e308, 1.7e308, 8)).toEqual([-1.7e308]);
+  expect(secondsTicks(-1.7e308, 1.7e308, 8)).toEqual([-1.7e308]);
+});
+
 test("ticks have no binary dust", () => {
   expect(linearAxis(0.1, 0.9).ticks).toEqual([0, 0.25, 0.5, 0.75, 1]);
   expect(linearAxis(0, 1e-6).ticks).toEqual([0, 5e-7, 1e-6]);

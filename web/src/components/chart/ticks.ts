@@ -75,10 +75,11 @@ export function rowAxis(low: number, high: number, rows: number, integer = false
 
 /** A logarithmic axis over whole decades, or over 1, 2, 5 × 10ⁿ when the values span less than two. */
 export function logAxis(low: number, high: number, most = 5): Axis {
-  const first = Math.floor(Math.log10(low) + 1e-9);
-  const last = Math.max(first + 1, Math.ceil(Math.log10(high) - 1e-9));
-  const ticks = last - first === 1 ? fineLogTicks(low, high, first) : decades(first, last, most);
-  return { min: ticks[0] ?? low, max: ticks[ticks.length - 1] ?? high, step: 0, ticks };
+  const [from, to] = [Math.max(1 / LARGEST, held(low)), Math.max(1 / LARGEST, held(high))];
+  const first = Math.floor(Math.log10(from) + 1e-9);
+  const last = Math.max(first + 1, Math.ceil(Math.log10(to) - 1e-9));
+  const ticks = last - first === 1 ? fineLogTicks(from, to, first) : decades(first, last, most);
+  return { min: ticks[0] ?? from, max: ticks[ticks.length - 1] ?? to, step: 0, ticks };
 }
 
 function fineLogTicks(low: number, high: number, decade: number): number[] {
@@ -94,19 +95,34 @@ function decades(first: number, last: number, most: number): number[] {
   return Array.from({ length: count + 1 }, (_, i) => clean(10 ** (first + i * every)));
 }
 
+/** Beyond it, and nearer to 0 than its inverse, a step of an axis overflows: such values lie at the edge. */
+const LARGEST = 1e300;
+/** Values that differ by less, as a share of themselves, are one: a tick has 12 digits. */
+const ALIKE = 1e-10;
+
+function held(value: number): number {
+  return Math.min(LARGEST, Math.max(-LARGEST, value));
+}
+
 /** A range of one value has no height: it gets one, towards 0. */
 function apart(low: number, high: number): [number, number] {
-  if (high > low) return [low, high];
-  if (low === 0) return [0, 1];
-  return low > 0 ? [0, low] : [low, 0];
+  const [from, to] = [held(low), held(high)];
+  const largest = Math.max(Math.abs(from), Math.abs(to));
+  if (largest < 1 / LARGEST) return [0, 1];
+  if (to - from > ALIKE * largest) return [from, to];
+  return to > 0 ? [0, to] : [from, 0];
 }
 
 /** Ticks of an x axis of whole numbers (steps, samples, tokens), at most `most`. */
 export function countTicks(min: number, max: number, most: number): number[] {
-  if (!(max > min)) return [min];
+  if (!isSpan(min, max)) return [min];
   let step = Math.max(1, niceStep((max - min) / Math.max(1, most)));
   while (!Number.isInteger(step)) step = niceStep(step * 1.01);
   return multiples(min, max, step);
+}
+
+function isSpan(min: number, max: number): boolean {
+  return max > min && Number.isFinite(max - min);
 }
 
 const SECONDS = [
@@ -122,7 +138,7 @@ export function secondsStep(span: number, most: number): number {
 
 /** Ticks of an axis in seconds. `zone` is the seconds that local time is ahead of UTC: ticks lie at local hours. */
 export function secondsTicks(min: number, max: number, most: number, zone = 0): number[] {
-  if (!(max > min)) return [min];
+  if (!isSpan(min, max)) return [min];
   const step = secondsStep(max - min, most);
   if (step < 1 || max - min < 2) return multiples(min, max, niceStep((max - min) / most));
   return multiples(min + zone, max + zone, step).map((tick) => tick - zone);

@@ -103,10 +103,11 @@ class LocalCluster:
             self._client(record).stop(job_id)
 
     def end_processes(self, job_id: str) -> None:
-        """Kill what is left of a job."""
+        """Kill what is left of a job: also after one that went well, Ray leaves some of its processes."""
         left = processes.tagged(JOB_TAG, job_id)
         if left:
-            logger.info("job %s: killing processes %s", job_id, processes.pids(left))
+            counted = "1 process" if len(left) == 1 else f"{len(left)} processes"
+            logger.info("ending what is left of job %s: %s %s", job_id, counted, processes.pids(left))
         if stuck := processes.kill(left):
             logger.error("job %s: processes %s cannot be killed", job_id, stuck)
 

@@ -1,11 +1,12 @@
 import json
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import httpx
 import pytest
 
-from server.supervisor.job_reason import ended_reason
+from server.supervisor.job_reason import ended_reason, exit_sentence
 from server.supervisor.jobs import Job, JobClient, JobError, JobStatus
 
 TRACEBACK = "Traceback (most recent call last):\n  File ...\nValueError: Job with submission_id r-1 already exists.\n."
@@ -111,6 +112,36 @@ def test_the_end_of_a_job_is_one_sentence_and_what_it_printed_last(
     status: JobStatus, message: str, expected: str
 ) -> None:
     assert ended_reason(Job(job_id="r-1", status=status, message=message)) == expected
+
+
+@pytest.mark.parametrize("code", [137, -9])
+def test_a_driver_that_was_killed_is_told_by_its_signal_and_the_usual_cause(code: int) -> None:
+    assert exit_sentence(code) == (
+        "The driver was killed by signal 9 (SIGKILL), as the system does when memory runs out,"
+        f" and made no last report (exit code {code})."
+    )
+
+
+@pytest.mark.parametrize(
+    ("code", "name"), [(134, "6 (SIGABRT)"), (-11, "11 (SIGSEGV)"), (143, "15 (SIGTERM)"), (-2, "2 (SIGINT)")]
+)
+def test_every_signal_is_named(code: int, name: str) -> None:
+    assert f"killed by signal {name}" in exit_sentence(code)
+
+
+@pytest.mark.parametrize("code", [0, 1, 2, 127, 128, 255, 228, -200])
+def test_an_exit_code_that_is_no_signal_is_told_as_it_is(code: int) -> None:
+    assert exit_sentence(code) == f"The driver ended with exit code {code} and without its last report."
+
+
+def test_what_was_printed_begins_with_a_whole_line() -> None:
+    printed = "\n".join(f"{k:03} " + "x" * 300 for k in range(30))
+    message = f"Job entrypoint command failed with exit code 137, last available logs (...):\n{printed}"
+    reason = ended_reason(Job(job_id="r-1", status=JobStatus.FAILED, message=message))
+    tail = reason.partition("\n\n")[2]
+    assert re.match(r"\d{3} x", tail)
+    assert tail.endswith("\n029 " + "x" * 300)
+    assert 3600 < len(tail) <= 4000
 
 
 def test_a_long_message_keeps_its_end() -> None:

@@ -15,6 +15,7 @@ const KEYS: readonly { keys: readonly string[]; does: string }[] = [
   { keys: ["←", "→"], does: "Cursor, or step before and next" },
   { keys: ["+", "−", "0"], does: "Zoom in, out, all" },
   { keys: [",", "."], does: "Move zoomed charts left, right" },
+  { keys: ["Drag"], does: "Zoom a chart to a range" },
   { keys: ["Ctrl wheel"], does: "Zoom where the pointer is" },
   { keys: ["Shift drag"], does: "Move what is zoomed; Shift wheel too" },
   { keys: ["b", "o", "y"], does: "Bands, old attempts, log y" },

@@ -72,7 +72,7 @@ export function hasEndLabels({ lines }: PlotConfig): boolean {
 }
 
 /** Pixels of the frame; never measured from labels, so that nothing moves. */
-export const FRAME = { top: 8, bottom: 22, left: 44, right: 12, endLabels: 84 } as const;
+export const FRAME = { top: 8, bottom: 22, left: 48, right: 12, endLabels: 84 } as const;
 /** The left gutter of figures over time: sizes such as `768 MiB` need the room, and all have the same x axis. */
 const OVER_TIME_LEFT = 56;
 

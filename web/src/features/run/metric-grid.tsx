@@ -1,11 +1,12 @@
 /** The panels: pinned metrics, then groups by prefix. A closed group is one line with a count. */
 import { type RefCallback, useId, useRef, useSyncExternalStore } from "react";
 import { sampledCounts } from "@/components/chart/metric-track";
+import { readingNear } from "@/components/chart/readings";
 import { useCursor } from "@/components/chart/use-cursor";
 import type { RunCharts } from "@/components/chart/use-run-charts";
 import { xInWords } from "@/components/chart/x-labels";
 import { Icon } from "@/components/icon";
-import { formatInteger } from "@/lib/numbers";
+import { formatInteger, formatRange } from "@/lib/numbers";
 import styles from "./metric-grid.module.css";
 import type { Arrangement, MetricGroup } from "./metric-groups";
 import { MetricPanel, type MetricPanelProps, PANEL_POINTS } from "./metric-panel";
@@ -81,7 +82,7 @@ function Pinned({ names, ...panel }: PanelProps & { names: string[] }) {
           <Icon name="pin" />
           Pinned <small>{formatInteger(names.length)}</small>
         </h2>
-        <CursorNote charts={panel.charts} />
+        <CursorNote names={names} charts={panel.charts} />
       </div>
       <div className={styles.grid}>
         {names.map((name) => (
@@ -121,13 +122,22 @@ function OpenGroup({ group, onToggle, headRef, ...panel }: OpenGroupProps) {
 }
 
 /** Which step the values in the heads are from. */
-function CursorNote({ charts }: { charts: RunCharts }) {
-  const x = useCursor(charts.group);
-  if (x === null) return <span className={styles.note}>newest values</span>;
-  const preposition = charts.group.xKind === "relative" ? "after" : "at";
+function CursorNote({ names, charts }: { names: readonly string[]; charts: RunCharts }) {
+  const { group, history } = charts;
+  const x = useCursor(group);
+  if (x === null) {
+    return (
+      <span className={styles.note}>{group.followsNewest ? "newest values" : "last values in view"}</span>
+    );
+  }
+  const known = names.flatMap((name) => history.known(name, PANEL_POINTS) ?? []);
+  const reading = known.flatMap((track) => readingNear(track, x) ?? [])[0];
+  const preposition = group.xKind === "relative" ? "after" : "at";
   return (
     <span className={styles.note}>
-      values {preposition} {xInWords(charts.group.xKind, x, new Date())}
+      {reading && reading.lastStep > reading.step
+        ? `means of steps ${formatRange(reading.step, reading.lastStep)}`
+        : `values ${preposition} ${xInWords(group.xKind, x, new Date())}`}
     </span>
   );
 }

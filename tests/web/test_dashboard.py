@@ -66,7 +66,7 @@ def test_the_list_changes_in_place_while_it_is_looked_at(server: LiveServer, pag
     expect(row(page, "grows")).to_contain_text("task: spelling")
     tell(server, run, "state", outcome="failed", reason="loss is NaN on rank 1\n\nTraceback")
     expect(row(page, "grows")).to_contain_text("Failed")
-    expect(row(page, "grows")).to_contain_text("loss is NaN on rank 1")
+    expect(row(page, "grows")).to_contain_text("Loss is NaN on rank 1")
     expect(page.get_by_role("button", name="Failed 1")).to_be_visible()
     assert page.evaluate("window.isSamePage")
 

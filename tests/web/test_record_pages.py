@@ -49,7 +49,7 @@ def test_checkpoints_tell_what_is_kept_and_what_goes_next(server: LiveServer, pa
     panel = page.get_by_role("region", name="Checkpoints", exact=True)
     expect(panel.get_by_role("row")).to_have_count(3)
     expect(panel).to_contain_text("2 kept, 1 removed")
-    expect(panel).to_contain_text("The next checkpoint removes that before step 40.")
+    expect(panel).to_contain_text("The next checkpoint removes the one before step 40.")
     panel.get_by_role("button", name="With removed").click()
     expect(page).to_have_url(re.compile("removed=true"))
     expect(panel.get_by_role("row").last).to_contain_text("removed")

@@ -22,7 +22,7 @@ function words(changes: Partial<RunSummary>): string {
 
 test.each<[Partial<RunSummary>, string]>([
   [{}, "1 h 40 min left"],
-  [{ total_steps: null, activity: "generating 512 rollouts" }, "generating 512 rollouts"],
+  [{ total_steps: null, activity: "generating 512 rollouts" }, "Generating 512 rollouts"],
   [{ state: "starting", activity: "Engines ready: 2 of 4" }, "Engines ready: 2 of 4"],
   [{ state: "queued", reason: "Waits for 8 CPUs: 4 are free" }, "Waits for 8 CPUs: 4 are free"],
   [{ state: "queued" }, "Next to start: Ray is starting"],
@@ -31,7 +31,9 @@ test.each<[Partial<RunSummary>, string]>([
   [{ state: "paused", num_steps: 0 }, "Paused"],
   [{ state: "stopping" }, "Ends after step 205"],
   [{ state: "lost" }, "No heartbeat for 4 min 10 s"],
-  [{ state: "failed", reason: "loss is NaN on rank 2\n\nTraceback" }, "loss is NaN on rank 2"],
+  [{ state: "failed", reason: "loss is NaN on rank 2\n\nTraceback" }, "Loss is NaN on rank 2"],
+  [{ state: "failed", reason: "model.path: there is no config.json" }, "model.path: there is no config.json"],
+  [{ num_steps: 305 }, "All steps are done"],
   [{ state: "cancelled", num_steps: 77 }, "Cancelled at step 77"],
   [{ state: "cancelled", num_steps: 0 }, "Cancelled before its first step"],
   [{ state: "succeeded" }, "Finished"],

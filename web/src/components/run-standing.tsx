@@ -3,16 +3,16 @@ import { secondsLeft } from "@/api/live/pace";
 import type { RunSummary } from "@/api/types";
 import { formatElapsed } from "@/lib/durations";
 import { formatInteger } from "@/lib/numbers";
-import { firstLine } from "@/lib/texts";
+import { capitalised, firstLine } from "@/lib/texts";
 import { useNow } from "@/lib/use-now";
 
 export function runStanding(run: RunSummary, nowMs: number): string {
   switch (run.state) {
     case "queued":
       // A run that waits for others is told so; without a reason it is the next, and only Ray is not up yet.
-      return run.reason ? begun(run.reason) : "Next to start: Ray is starting";
+      return run.reason ? capitalised(run.reason) : "Next to start: Ray is starting";
     case "starting":
-      return run.activity ?? "Its job starts";
+      return capitalised(run.activity ?? "its job starts");
     case "running":
       return whatRunningDoes(run);
     case "pausing":
@@ -24,7 +24,7 @@ export function runStanding(run: RunSummary, nowMs: number): string {
     case "lost":
       return silence(run, nowMs);
     case "failed":
-      return run.reason ? firstLine(run.reason) : "Failed";
+      return run.reason ? begun(firstLine(run.reason)) : "Failed";
     case "cancelled":
       return run.num_steps > 0
         ? `Cancelled at step ${formatInteger(run.num_steps)}`
@@ -34,14 +34,16 @@ export function runStanding(run: RunSummary, nowMs: number): string {
   }
 }
 
-/** As a sentence begins. */
+/** As a sentence begins; a field's name keeps its spelling. */
 function begun(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
+  return /^[a-z]+ /.test(text) ? capitalised(text) : text;
 }
 
 function whatRunningDoes(run: RunSummary): string {
+  // Its last checkpoint is still being written.
+  if (run.total_steps !== null && run.num_steps >= run.total_steps) return "All steps are done";
   const left = secondsLeft(run);
-  return left === null ? (run.activity ?? "") : `${formatElapsed(left)} left`;
+  return left === null ? capitalised(run.activity ?? "") : `${formatElapsed(left)} left`;
 }
 
 /** `No heartbeat for 4 min 10 s`. */

@@ -88,7 +88,7 @@ function Removals({ run, checkpoints }: { run: Run; checkpoints: readonly Checkp
   const what =
     steps.length === 0
       ? "The next checkpoint removes none."
-      : `The next checkpoint removes ${steps.length === 1 ? "that" : "those"} before ${steps
+      : `The next checkpoint removes the ${steps.length === 1 ? "one" : "ones"} before ${steps
           .map((step) => `step ${formatInteger(step)}`)
           .join(", ")}.`;
   return (

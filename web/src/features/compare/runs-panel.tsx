@@ -101,11 +101,15 @@ function ReadoutRow({ run, x }: { run: ComparedRun; x: number | null }) {
       <th scope="row" style={{ color: ink }}>
         <bdi>{run.label}</bdi>
       </th>
-      <td>{batch.step}</td>
-      <td>{reward.value}</td>
-      <td>{batch.value}</td>
+      <ValueCell text={batch.step} />
+      <ValueCell text={reward.value} />
+      <ValueCell text={batch.value} />
     </tr>
   );
+}
+
+function ValueCell({ text }: { text: string }) {
+  return <td data-missing={text === MISSING || undefined}>{text}</td>;
 }
 
 /** Behind its last step a run has no value. It renders anew when the words change, not with every point. */

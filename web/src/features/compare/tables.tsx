@@ -8,7 +8,7 @@ import { MetricText } from "@/components/metric-text";
 import { Panel } from "@/components/panel";
 import { RunDuration } from "@/components/run-standing";
 import { ScrollRegion } from "@/components/scroll-region";
-import { formatInteger, formatMetric, MISSING } from "@/lib/numbers";
+import { formatInteger, MISSING } from "@/lib/numbers";
 import styles from "./compare.module.css";
 import { useSeriesInk } from "./series-key";
 import { specTable } from "./spec-table";
@@ -78,8 +78,8 @@ function Outcome({ runs }: { runs: readonly ComparedRun[] }) {
     ["Samples", (run) => <SamplesTrained run={run} />],
     ["Reward, last", ({ run }) => <MetricText name="reward" value={run.last?.reward} />],
     ["Loss, last", ({ run }) => <MetricText name="loss" value={run.last?.loss} />],
-    ["Batch size, last", ({ run }) => formatMetric(BATCH_SIZE, run.last?.global_batch_size)],
-    ["Tokens/s, last", ({ run }) => formatMetric("tokens_per_s", run.last?.tokens_per_s)],
+    ["Batch size, last", ({ run }) => <MetricText name={BATCH_SIZE} value={run.last?.global_batch_size} />],
+    ["Tokens/s, last", ({ run }) => <MetricText name="tokens_per_s" value={run.last?.tokens_per_s} />],
     ["Duration", ({ run }) => <RunDuration run={run} />],
   ];
   return (
@@ -106,18 +106,19 @@ function Outcome({ runs }: { runs: readonly ComparedRun[] }) {
 /** On a sampled history the sum of the means over their buckets: exact, since every bucket knows its steps. */
 function SamplesTrained({ run }: { run: ComparedRun }) {
   const track = run.history.want(BATCH_SIZE, COMPARE_POINTS);
-  return useSyncExternalStore(
+  const total = useSyncExternalStore(
     (listener) => track.onChange(listener),
     () => {
-      if (readingNear(track, null) === null) return MISSING;
+      if (readingNear(track, null) === null) return null;
       const { value, step, lastStep } = track.columns;
       const total = value.reduce<number>(
         (sum, size, i) => sum + (size ?? 0) * ((lastStep[i] ?? 0) - (step[i] ?? 0) + 1),
         0,
       );
-      return formatInteger(Math.round(total));
+      return Math.round(total);
     },
   );
+  return <MetricText name={BATCH_SIZE} value={total} />;
 }
 
 function Head({ runs, first }: { runs: readonly ComparedRun[]; first: string }) {

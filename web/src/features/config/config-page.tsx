@@ -171,7 +171,7 @@ function Block({ block, otherName }: { block: ConfigBlock; otherName: string | n
           {block.fields.map(({ name, is, was, differs }) => (
             <tr key={name} data-differs={differs || undefined}>
               <th scope="row">{name}</th>
-              <td>
+              <td data-missing={is === "" || undefined}>
                 <bdi>{is || MISSING}</bdi>
               </td>
               {was !== null && (

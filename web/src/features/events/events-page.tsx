@@ -116,7 +116,7 @@ function EventTable({ events }: { events: readonly RunEvent[] }) {
             <td className={styles.time}>
               <Moment at={event.at} />
             </td>
-            <td className={styles.attempt} data-number>
+            <td className={styles.attempt} data-number data-missing={event.attempt === null || undefined}>
               {formatInteger(event.attempt)}
             </td>
             <th scope="row" className={styles.kind}>

@@ -77,7 +77,7 @@ export function NewRunPage({ example, from, changes }: NewRunPageProps) {
       {failure && <Banner kind="error">{failure}</Banner>}
       <div className={styles.columns}>
         <div className={styles.left}>
-          <SpecPanel draft={draft} problems={problems} isLoading={isLoading} />
+          <SpecPanel draft={draft} plan={plan} problems={problems} isLoading={isLoading} />
           {parent && <Changes parent={parent} text={text} />}
         </div>
         <PlanPart
@@ -107,11 +107,12 @@ function whyNoLaunch(plan: Planned, problems: readonly TextProblem[]): string | 
 
 interface SpecPanelProps {
   draft: Draft;
+  plan: Planned;
   problems: readonly TextProblem[];
   isLoading: boolean;
 }
 
-function SpecPanel({ draft, problems, isLoading }: SpecPanelProps) {
+function SpecPanel({ draft, plan, problems, isLoading }: SpecPanelProps) {
   const { text } = draft;
   const schema = useQuery(specSchemaOptions());
   const batch = batchTypeOf(text);
@@ -142,16 +143,15 @@ function SpecPanel({ draft, problems, isLoading }: SpecPanelProps) {
       {isLoading ? (
         <p className={styles.foot}>Loading the spec</p>
       ) : (
-        <Problems text={text} problems={problems} />
+        <Problems plan={plan} problems={problems} />
       )}
     </section>
   );
 }
 
 /** Under the text: how many, and those that have no line of their own. */
-function Problems({ text, problems }: { text: string; problems: readonly TextProblem[] }) {
-  if (text.trim() === "") return <p className={styles.foot}>No spec yet</p>;
-  if (problems.length === 0) return <p className={styles.foot}>No errors</p>;
+function Problems({ plan, problems }: Pick<SpecPanelProps, "plan" | "problems">) {
+  if (plan.isEmpty || problems.length === 0) return <p className={styles.foot}>{withoutProblems(plan)}</p>;
   return (
     <section className={styles.foot} aria-label="The spec is refused" aria-live="polite">
       <p className={styles.refused}>{formatCount(problems.length, "error")}</p>
@@ -165,6 +165,12 @@ function Problems({ text, problems }: { text: string; problems: readonly TextPro
       </ul>
     </section>
   );
+}
+
+function withoutProblems(plan: Planned): string {
+  if (plan.isEmpty) return "No spec yet";
+  if (!plan.isAnswered) return "Checking the spec";
+  return plan.isChecked ? "No errors" : "Not checked: the plan did not load";
 }
 
 function Beginnings({ parent, onPick }: { parent: Run | null; onPick: Draft["pick"] }) {

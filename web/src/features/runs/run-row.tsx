@@ -73,13 +73,17 @@ export const RunRow = memo(function RunRow({
           <Tags tags={run.tags} onTag={onTag} />
         </div>
       </td>
-      <td className={styles.policy}>{run.batch_policy ?? MISSING}</td>
+      <td className={styles.policy} data-missing={run.batch_policy === null || undefined}>
+        {run.batch_policy ?? MISSING}
+      </td>
       <td className={styles.spark}>
         {run.last && (
           <Sparkline values={run.batch_sizes} isMuted={isOver(run.state) || run.state === "queued"} />
         )}
       </td>
-      <td className={styles.batch}>{formatInteger(run.last?.global_batch_size)}</td>
+      <td className={styles.batch} data-missing={run.last === null || undefined}>
+        {formatInteger(run.last?.global_batch_size)}
+      </td>
       <td className={styles.progress}>
         <Progress run={run} />
       </td>
@@ -92,10 +96,10 @@ export const RunRow = memo(function RunRow({
       <td className={styles.tokens}>
         <MetricText name="tokens_per_s" value={run.last?.tokens_per_s} isCompact />
       </td>
-      <td className={styles.started}>
+      <td className={styles.started} data-missing={run.started_at === null || undefined}>
         {run.started_at === null ? MISSING : <Moment at={run.started_at} as="ago" />}
       </td>
-      <td className={styles.duration}>
+      <td className={styles.duration} data-missing={run.started_at === null || undefined}>
         <RunDuration run={run} />
       </td>
       <td className={styles.menu}>

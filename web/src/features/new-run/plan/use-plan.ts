@@ -23,6 +23,8 @@ export interface Planned {
   isOld: boolean;
   /** Problems are those of the text as it stands, not of one that was typed before; or it could not be asked. */
   isAnswered: boolean;
+  /** The server has read the text as it stands; false where it could not be asked. */
+  isChecked: boolean;
   isEmpty: boolean;
   retry: () => void;
 }
@@ -63,6 +65,7 @@ export function usePlan(text: string, measured: Measured | null | undefined): Pl
     failure: isReadable && query.error ? problemSentence(query.error) : (noLengths?.detail ?? null),
     isOld: settled !== text || query.isPlaceholderData || !isReadable || isRefused || query.error !== null,
     isAnswered: settled === text && !(isReadable && (query.isPending || query.isPlaceholderData)),
+    isChecked: settled === text && isReadable && query.data !== undefined && !query.isPlaceholderData,
     // By what stands there now: a text that has just come is about to be planned.
     isEmpty: text.trim() === "",
     retry: () => void query.refetch(),

@@ -123,8 +123,10 @@ function EventTable({ events }: { events: readonly RunEvent[] }) {
               <bdi>{event.kind}</bdi>
             </th>
             <td>
-              <ForeignText text={event.message} />
-              <Data data={event.data} />
+              <Message text={event.message} />
+              {Object.keys(event.data).length > 0 && (
+                <Folded label="Data" text={JSON.stringify(event.data, null, 2)} />
+              )}
             </td>
           </tr>
         ))}
@@ -133,12 +135,29 @@ function EventTable({ events }: { events: readonly RunEvent[] }) {
   );
 }
 
-function Data({ data }: { data: RunEvent["data"] }) {
-  if (Object.keys(data).length === 0) return null;
+/** What happened stays in sight; where in the code, folded, does not push the other events away. */
+function Message({ text }: { text: string }) {
+  const { said, traceback } = messageParts(text);
   return (
-    <details className={styles.data}>
-      <summary>Data</summary>
-      <ForeignText text={JSON.stringify(data, null, 2)} />
+    <>
+      <ForeignText text={said} />
+      {traceback && <Folded label="Traceback" text={traceback} />}
+    </>
+  );
+}
+
+export function messageParts(message: string): { said: string; traceback: string } {
+  const at = message.indexOf("\n\nTraceback");
+  return at <= 0
+    ? { said: message, traceback: "" }
+    : { said: message.slice(0, at), traceback: message.slice(at).trim() };
+}
+
+function Folded({ label, text }: { label: string; text: string }) {
+  return (
+    <details className={styles.folded}>
+      <summary>{label}</summary>
+      <ForeignText text={text} />
     </details>
   );
 }

@@ -16,6 +16,7 @@ import type { SpecSchema } from "@/api/spec-schema";
 import type { TextProblem } from "../spec-text";
 import { completeSpec } from "./complete-spec";
 import { HIGHLIGHT, THEME } from "./editor-theme";
+import { hangingIndent } from "./hanging-indent";
 import { problemLines, setProblems } from "./problem-lines";
 
 export interface Editor {
@@ -55,6 +56,7 @@ export function createEditor({ root, label, text, onChange, schema }: EditorGive
         // The Tab key goes on through the page.
         keymap.of([...completionKeymap, ...historyKeymap, ...defaultKeymap]),
         EditorView.lineWrapping,
+        hangingIndent,
         // It scrolls on a narrow screen: that it takes the focus is said, not only so.
         EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", tabindex: "0" }),
         EditorView.updateListener.of((update) => {

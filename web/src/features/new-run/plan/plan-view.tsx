@@ -5,6 +5,7 @@ import { Icon } from "@/components/icon";
 import { Panel } from "@/components/panel";
 import { ScrollRegion } from "@/components/scroll-region";
 import { formatBytes } from "@/lib/bytes";
+import { formatDuration } from "@/lib/durations";
 import {
   formatCompact,
   formatCount,
@@ -12,7 +13,6 @@ import {
   formatPercent,
   formatRange,
   MISSING,
-  NBSP,
 } from "@/lib/numbers";
 import styles from "./plan.module.css";
 import { PlanChart } from "./plan-chart";
@@ -32,10 +32,7 @@ export function PlanView({ plan, tookMs, isOld }: PlanViewProps) {
         <p className={styles.verdict} role="status">
           <Icon name={isOld ? "clock" : "tick"} />
           <b>{isOld ? "The plan of the text before" : "This plan is possible"}</b>
-          <span>
-            planned in {formatInteger(Math.max(1, Math.round(tookMs)))}
-            {NBSP}ms
-          </span>
+          <span>planned in {formatDuration(Math.max(1, tookMs) / 1000)}</span>
         </p>
         <Figures plan={plan} />
         <PlanChart plan={plan} />
@@ -72,7 +69,7 @@ function Figures({ plan }: { plan: RunPlan }) {
       <Figure label="Largest micro-batch" value={formatInteger(maxima.max_micro_batch_tokens)}>
         {numOver > 0 ? `tokens, over the cap in ${formatCount(numOver, "step")}` : "tokens"}
       </Figure>
-      <Figure label="Logits of it" value={logits === null ? MISSING : formatBytes(logits)}>
+      <Figure label="Its logits" value={logits === null ? MISSING : formatBytes(logits)}>
         {logits === null ? "vocabulary unknown" : "fp32, one rank"}
       </Figure>
       <Figure label="Tokens, expected" value={formatCompact(plan.num_tokens_expected)}>
@@ -156,7 +153,7 @@ function Remarks({ plan }: { plan: RunPlan }) {
         {plan.warnings.length === 0 && (
           <li className={styles.fine}>
             <Icon name="tick" />
-            Nothing that is probably not meant.
+            Nothing looks unintended.
           </li>
         )}
       </ul>

@@ -33,6 +33,7 @@ export function SelectionBar({ ids, allAreOver, onClear }: SelectionBarProps) {
       announce(problemSentence(error));
     }
   };
+  const whyNot = allAreOver ? undefined : "Only runs that have ended can be archived or deleted";
   const runs = ids.slice(0, MOST_RUNS);
   useShortcuts({ c: () => navigate({ to: "/compare", search: { runs } }), Escape: onClear });
   return (
@@ -45,10 +46,10 @@ export function SelectionBar({ ids, allAreOver, onClear }: SelectionBarProps) {
       <ButtonLink to="/compare" search={{ runs }} variant="primary">
         Compare
       </ButtonLink>
-      <Button disabled={!allAreOver || archive.isPending} onClick={onArchive}>
+      <Button title={whyNot} disabled={!allAreOver || archive.isPending} onClick={onArchive}>
         Archive
       </Button>
-      <Button disabled={!allAreOver} onClick={() => deleteWithUndo(ids)}>
+      <Button title={whyNot} disabled={!allAreOver} onClick={() => deleteWithUndo(ids)}>
         Delete
       </Button>
       <Button variant="ghost" onClick={onClear}>

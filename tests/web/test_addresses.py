@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.server.live_server import LiveServer
+from tests.web.browser import watched_context
+from tests.web.conftest import login_url
 from tests.web.recorded_run import record
 
 pytestmark = pytest.mark.stack
@@ -30,3 +32,15 @@ def test_a_range_wider_than_a_number_leaves_the_page_alive(server: LiveServer, p
     expect(page.get_by_text("Steps 0 to 2", exact=True)).to_be_visible()
     page.keyboard.press("0")
     expect(page).to_have_url(f"{server.url}/runs/{run.id}")
+
+
+def test_a_step_far_beyond_the_newest_leaves_the_strip_its_width(server: LiveServer, browser: Browser) -> None:
+    run = server.launch(name="linked to")
+    record(server, run, range(3))
+    # The browser logs the server's 404 as an error.
+    with watched_context(browser, viewport={"width": 1600, "height": 1000}) as watched:
+        page = watched.open()
+        page.goto(login_url(server))
+        page.goto(f"{server.url}/runs/{run.id}/schedule?step=1000000000")
+        expect(page.get_by_text("Step 1,000,000,000 is not recorded")).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

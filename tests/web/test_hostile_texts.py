@@ -18,6 +18,7 @@ pytestmark = pytest.mark.stack
 
 HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>javascript:alert(3)\u202eevil " + "x" * 9_800
 """The cases of `xss-matrix`, one after the other, as long as a text may be."""
+UNBREAKABLE = "javascript:alert(1)" + "W" * 9_800
 WIDTHS = (1600, 420)
 _INJECTED = "main img, main script, section img, section script, [onerror], a[href^='javascript']"
 
@@ -41,6 +42,17 @@ def test_texts_from_outside_stay_text_on_every_page(server: LiveServer, page: Pa
     expect(page.get_by_role("alert")).to_contain_text("<img src=x")
     expect(page.get_by_role("region", name="Advisories").get_by_role("listitem").first).to_be_visible()
     assert page.locator(_INJECTED).count() == 0
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_word_without_end_leaves_every_page_its_width(server: LiveServer, page: Page, width: int) -> None:
+    run = record_whole_run(server, text=UNBREAKABLE, name=UNBREAKABLE[:190])
+    page.set_viewport_size({"width": width, "height": 1000})
+    for address in addresses(run.id):
+        page.goto(server.url + address)
+        expect(page.get_by_text("javascript:alert(1)").first).to_be_attached()
+        expect(page.locator("[aria-busy=true]")).to_have_count(0)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{address} scrolls sideways"
 
 
 def test_texts_of_the_address_stay_text(server: LiveServer, page: Page) -> None:

@@ -143,7 +143,7 @@ export function StepStrip({ runId, charts, selected, row, firstRlStep, onSelect 
             </i>
           </div>
         )}
-        {selected !== null && count > 0 && (
+        {selected !== null && selected < count && (
           <div className={styles.cursorArea} aria-hidden="true">
             <i className={styles.cursor} style={{ left: `${((selected + 0.5) / count) * 100}%` }}>
               <span className={styles.plate}>{formatInteger(selected)}</span>

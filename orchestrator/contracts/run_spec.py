@@ -5,15 +5,16 @@ The server validates it at submit and stores it; the driver gets it back unchang
 
 from __future__ import annotations
 
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
-from pydantic import Field, PositiveInt, model_validator
+from pydantic import Field, ModelWrapValidatorHandler, PositiveInt, ValidationError, model_validator
 
 from orchestrator.contracts.algorithm_spec import AlgorithmSpec
 from orchestrator.contracts.batch_plan import Supply, check_batch_plan
 from orchestrator.contracts.batch_spec import AdaptiveBatchSpec, BatchSpec
 from orchestrator.contracts.checkpoint_spec import CheckpointSpec, LimitsSpec
 from orchestrator.contracts.data_spec import ReasoningGymDataSpec
+from orchestrator.contracts.field_places import with_places
 from orchestrator.contracts.recording_spec import RecordingSpec
 from orchestrator.contracts.rollout_spec import FilterSpec, ReasoningGymRewardSpec, RolloutSpec, ZeroVariancePolicy
 from orchestrator.contracts.schedule_spec import Packer, ScheduleSpec
@@ -99,6 +100,14 @@ class RunSpec(TextModel):
     @property
     def constant_tokens(self) -> int:
         return self.algorithm.constant_tokens or self.rollout.max_new_tokens
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _misplaced_fields_are_led_home(cls, value: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        try:
+            return handler(value)
+        except ValidationError as error:
+            raise with_places(error, cls) from None
 
     @model_validator(mode="after")
     def _blocks_fit(self) -> Self:

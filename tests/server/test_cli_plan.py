@@ -100,6 +100,14 @@ def test_every_kind_of_bad_spec_names_its_field(
     assert f"  {field}: " in refused.err
 
 
+def test_a_field_in_the_wrong_place_is_told_where_it_belongs(
+    swell: Callable[..., Result], write: Callable[..., str]
+) -> None:
+    refused = swell("plan", write(), "--set", "max_restarts=0")
+    assert refused.code == 2
+    assert "--set max_restarts=0  max_restarts: unknown field; the spec has it as limits.max_restarts" in refused.err
+
+
 def test_a_change_is_named_as_the_place_of_what_it_broke(
     swell: Callable[..., Result], write: Callable[..., str]
 ) -> None:

@@ -18,7 +18,10 @@ import styles from "./run-shell.module.css";
 import { RunStats } from "./run-stats";
 
 const RETRY_S = 5;
-const HEAD_ROWS = 3;
+/** Bars of the head while it loads, in px and by whether its numbers come with it. */
+const ROW_HEIGHT = 38;
+const ROWS = 2;
+const ROWS_WITH_STATS = 4;
 
 export interface RunShellProps {
   runId: string;
@@ -51,13 +54,16 @@ export function RunShell({ runId, hasStats, children }: RunShellProps) {
       </>
     );
   }
-  return (
-    <main className={styles.page}>
-      {error ? (
+  if (error) {
+    return (
+      <main className={styles.page}>
         <Failed error={error} onRetry={refetch} />
-      ) : (
-        <LoadingBars rows={HEAD_ROWS} onRetry={refetch} />
-      )}
+      </main>
+    );
+  }
+  return (
+    <main className={styles.waiting} data-stats={hasStats || undefined}>
+      <LoadingBars rows={hasStats ? ROWS_WITH_STATS : ROWS} rowHeight={ROW_HEIGHT} onRetry={refetch} />
     </main>
   );
 }

@@ -1,12 +1,14 @@
 /** All steps at once, to find the odd one: a click, or one of the buttons, goes to it. */
 import { type MouseEvent, useCallback, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import { fetchHistory } from "@/api/history";
+import { problemSentence } from "@/api/problem";
 import type { StepRow } from "@/api/types";
 import { Toggle } from "@/components/button";
 import { BATCH_SIZE, DROPPED, DUMMIES, IDLE, OVER_CAP } from "@/components/chart/metric-names";
 import type { MetricTrack } from "@/components/chart/metric-track";
 import { countTicks } from "@/components/chart/ticks";
-import { HERO_POINTS, type RunCharts } from "@/components/chart/use-run-charts";
+import { HERO_POINTS, type RunCharts, useTrackState } from "@/components/chart/use-run-charts";
+import { ProblemPanel } from "@/components/problem-panel";
 import { formatInteger, formatPercent, MISSING } from "@/lib/numbers";
 import styles from "./step-strip.module.css";
 import {
@@ -80,6 +82,8 @@ const FINDS = [IDLE, OVER_CAP, BATCH_SIZE, DROPPED].map(
   (name) => LANES.find((lane) => lane.name === name) as Lane,
 );
 
+const RETRY_S = 5;
+
 export interface StepStripProps {
   runId: string;
   charts: RunCharts;
@@ -99,6 +103,8 @@ export function StepStrip({ runId, charts, selected, row, firstRlStep, onSelect 
   const numSteps = useCallback(() => batch.lastStep + 1, [batch]);
   const count = useSyncExternalStore((listener) => batch.onChange(listener), numSteps);
   const trackOf = (lane: Lane) => tracks.get(lane.name) as MetricTrack;
+  const state = useTrackState(history, batch);
+  const reload = useCallback(() => history.reload(), [history]);
 
   const onClick = async (event: MouseEvent<HTMLElement>, lane: Lane) => {
     const plot = event.currentTarget.getBoundingClientRect();
@@ -120,37 +126,49 @@ export function StepStrip({ runId, charts, selected, row, firstRlStep, onSelect 
           onSelect={onSelect}
         />
       </div>
-      <div className={styles.lanes}>
-        {LANES.map((lane) => (
-          <div key={lane.name} className={styles.lane} data-lane={lane.kind}>
-            <span className={styles.label}>{lane.label}</span>
-            {/* biome-ignore lint/a11y/useKeyWithClickEvents: the arrow keys go from step to step, the buttons to the odd ones */}
-            {/* biome-ignore lint/a11y/noStaticElementInteractions: the reason above */}
-            <div className={styles.plot} onClick={(event) => void onClick(event, lane)}>
-              <StripLane track={trackOf(lane)} kind={lane.kind} numSteps={numSteps} />
+      {state.kind === "failed" ? (
+        <div className={styles.failed}>
+          <ProblemPanel
+            title="The steps did not load"
+            detail={problemSentence(state.error)}
+            onRetry={reload}
+            retryAfterS={RETRY_S}
+            headingLevel={3}
+          />
+        </div>
+      ) : (
+        <div className={styles.lanes}>
+          {LANES.map((lane) => (
+            <div key={lane.name} className={styles.lane} data-lane={lane.kind}>
+              <span className={styles.label}>{lane.label}</span>
+              {/* biome-ignore lint/a11y/useKeyWithClickEvents: the arrow keys go from step to step, the buttons to the odd ones */}
+              {/* biome-ignore lint/a11y/noStaticElementInteractions: the reason above */}
+              <div className={styles.plot} onClick={(event) => void onClick(event, lane)}>
+                <StripLane track={trackOf(lane)} kind={lane.kind} numSteps={numSteps} />
+              </div>
+              <span className={styles.value}>{row ? lane.value(row) : MISSING}</span>
             </div>
-            <span className={styles.value}>{row ? lane.value(row) : MISSING}</span>
-          </div>
-        ))}
-        <StripAxis numSteps={count} />
-        {firstRlStep !== null && firstRlStep > 0 && count > 0 && (
-          <div className={styles.cursorArea} aria-hidden="true">
-            <i
-              className={styles.warmStart}
-              style={{ width: `${(Math.min(firstRlStep, count) / count) * 100}%` }}
-            >
-              <span>warm start</span>
-            </i>
-          </div>
-        )}
-        {selected !== null && selected < count && (
-          <div className={styles.cursorArea} aria-hidden="true">
-            <i className={styles.cursor} style={{ left: `${((selected + 0.5) / count) * 100}%` }}>
-              <span className={styles.plate}>{formatInteger(selected)}</span>
-            </i>
-          </div>
-        )}
-      </div>
+          ))}
+          <StripAxis numSteps={count} />
+          {firstRlStep !== null && firstRlStep > 0 && count > 0 && (
+            <div className={styles.cursorArea} aria-hidden="true">
+              <i
+                className={styles.warmStart}
+                style={{ width: `${(Math.min(firstRlStep, count) / count) * 100}%` }}
+              >
+                <span>warm start</span>
+              </i>
+            </div>
+          )}
+          {selected !== null && selected < count && (
+            <div className={styles.cursorArea} aria-hidden="true">
+              <i className={styles.cursor} style={{ left: `${((selected + 0.5) / count) * 100}%` }}>
+                <span className={styles.plate}>{formatInteger(selected)}</span>
+              </i>
+            </div>
+          )}
+        </div>
+      )}
     </section>
   );
 }
@@ -195,7 +213,9 @@ function Finders({ runId, selected, phase, trackOf, onSelect }: FindersProps) {
   };
   return (
     <div className={styles.finders}>
-      <span className={styles.label}>{phase === null ? "Find" : `Find in ${PHASE_WORDS[phase.name]}`}</span>
+      <span className={styles.label} data-plain={phase === null || undefined}>
+        {phase === null ? "Find" : `Find in ${PHASE_WORDS[phase.name]}`}
+      </span>
       {FINDS.map((lane) => (
         <Finder
           key={lane.name}
@@ -271,7 +291,7 @@ function StripAxis({ numSteps }: { numSteps: number }) {
   const width = useWidth(plot);
   const place = (step: number) => (step + 0.5) / Math.max(1, numSteps);
   const most = Math.max(2, Math.floor(width / PX_PER_TICK));
-  const ticks = numSteps > 1 ? countTicks(0, numSteps - 1, most) : [0];
+  const ticks = numSteps > 1 ? countTicks(0, numSteps - 1, most) : numSteps === 1 ? [0] : [];
   return (
     <div className={styles.axis} aria-hidden="true">
       <div ref={plot} className={styles.axisPlot}>

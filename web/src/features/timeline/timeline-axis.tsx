@@ -11,8 +11,8 @@ const MOST_TICKS = 9;
 /** Widths in share of the plot from which a step's words fit. */
 const WORDS_SHARE = 0.16;
 const NUMBER_SHARE = 0.035;
-/** Where the words of a tick would be cut by the end of the axis. */
-const LAST_LABEL_SHARE = 0.9;
+/** From here the words of a tick may stand beyond the end of the axis, where a narrow screen has no room for them. */
+const END_SHARE = 0.9;
 
 export interface TimelineAxisProps {
   marks: readonly StepMark[];
@@ -66,8 +66,12 @@ export function TimelineAxis({ marks, batchSizes, range, onRange, onStep }: Time
         onPointerUp={brush.end}
       >
         {ticks.map((tick) => (
-          <span key={tick} style={{ left: `${share(tick) * 100}%` }}>
-            {share(tick) <= LAST_LABEL_SHARE && secondsText(tick, step)}
+          <span
+            key={tick}
+            data-end={share(tick) > END_SHARE || undefined}
+            style={{ left: `${share(tick) * 100}%` }}
+          >
+            <b>{secondsText(tick, step)}</b>
           </span>
         ))}
         {brush.drawn && (

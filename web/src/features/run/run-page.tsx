@@ -19,6 +19,7 @@ import { useShortcuts } from "@/lib/shortcuts";
 import { CriticalAdvisories } from "./critical-advisories";
 import { HeroChart } from "./hero-chart";
 import { MetricGrid } from "./metric-grid";
+import gridStyles from "./metric-grid.module.css";
 import { arrange, DEFAULT_PINS, findMetrics, type MetricGroup, movePin, togglePin } from "./metric-groups";
 import { NoiseChart } from "./noise-chart";
 import { OverviewToolbar } from "./overview-toolbar";
@@ -135,22 +136,26 @@ function Metrics({ runId, search, setSearch, ...panel }: MetricsProps) {
 
   if (error && names.length === 0) {
     return (
-      <ProblemPanel
-        title="The metrics did not load"
-        detail={problemSentence(error)}
-        onRetry={refetch}
-        retryAfterS={RETRY_S}
-      />
+      <div className={gridStyles.nothing}>
+        <ProblemPanel
+          title="The metrics did not load"
+          detail={problemSentence(error)}
+          onRetry={refetch}
+          retryAfterS={RETRY_S}
+        />
+      </div>
     );
   }
   if (query !== "" && found.length === 0 && names.length > 0) {
     return (
-      <EmptyState
-        title="No metric matches"
-        actions={<Button onClick={() => setSearch({ find: undefined })}>Clear filter</Button>}
-      >
-        No name contains “<bdi>{query}</bdi>”. This filter hides {names.length} metrics.
-      </EmptyState>
+      <div className={gridStyles.nothing}>
+        <EmptyState
+          title="No metric matches"
+          actions={<Button onClick={() => setSearch({ find: undefined })}>Clear filter</Button>}
+        >
+          No name contains “<bdi>{query}</bdi>”. This filter hides {names.length} metrics.
+        </EmptyState>
+      </div>
     );
   }
   return (

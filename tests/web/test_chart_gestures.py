@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import parse_qs, urlparse
@@ -181,6 +182,21 @@ def test_keys_zoom_and_move(shown: Shown, page: Page, address: str) -> None:
     assert end[1] >= NUM_STEPS - 1.01
     page.keyboard.press("0")
     assert shown_range(page) is None
+
+
+def test_what_is_chosen_right_after_a_movement_holds(shown: Shown, page: Page) -> None:
+    page.goto(shown.overview)
+    place(page)
+    page.keyboard.press("+")
+    page.keyboard.press("0")
+    assert shown_range(page) is None
+    page.keyboard.press("+")
+    page.get_by_role("group", name="x axis").get_by_role("button", name="Tokens").click()
+    assert shown_range(page) is None
+    page.keyboard.press("+")
+    page.get_by_role("link", name="Logs", exact=True).click()
+    page.wait_for_timeout(_RESTS_MS)
+    expect(page).to_have_url(re.compile(r"/logs$"))
 
 
 def test_a_part_that_a_link_opened_is_moved_too(shown: Shown, page: Page) -> None:

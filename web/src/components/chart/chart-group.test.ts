@@ -68,6 +68,37 @@ test("a range follows the hand at once, and is told once it rests", () => {
   expect([group.isMoving, heard.mock.calls]).toEqual([false, [[{ from: 11, to: 21 }]]]);
 });
 
+test("what is chosen meanwhile, another axis, or leaving the page ends a movement, and nobody is told", () => {
+  const all: ((group: ChartGroup) => void)[] = [
+    (group) => group.setZoom(null),
+    (group) => group.setXKind("tokens"),
+    (group) => group.expectXKind("tokens"),
+    (group) => group.start()(),
+  ];
+  for (const end of all) {
+    const group = new ChartGroup();
+    const heard = vi.fn();
+    group.glide({ from: 10, to: 20 }, heard);
+    end(group);
+    vi.advanceTimersByTime(1000);
+    expect([group.isMoving, heard.mock.calls]).toEqual([false, []]);
+  }
+});
+
+test("while an axis is on its way, and after the page is gone, no hand moves the range", () => {
+  const group = new ChartGroup();
+  group.expectXKind("tokens");
+  group.glide({ from: 10, to: 20 }, vi.fn());
+  expect(group.isZoomed).toBe(false);
+  group.setXKind("tokens");
+  group.glide({ from: 10, to: 20 }, vi.fn());
+  expect(group.isZoomed).toBe(true);
+  const stop = group.start();
+  stop();
+  group.glide({ from: 30, to: 40 }, vi.fn());
+  expect(group.range().from).toBe(10);
+});
+
 test("while more points may come one percent stays free at the right", () => {
   const group = new ChartGroup();
   group.setDomain({ from: 0, to: 99 });

@@ -36,6 +36,9 @@ export class ChartGroup {
   private news = new Set<GroupMember>();
   private newsTimer: ReturnType<typeof setTimeout> | null = null;
   private restTimer: ReturnType<typeof setTimeout> | null = null;
+  private isStopped = false;
+  /** The axis that was asked for and is not there yet. */
+  private coming: XKind | null = null;
   private cursorListeners = new Set<(x: number | null) => void>();
 
   constructor(kind: XKind = "step") {
@@ -92,11 +95,19 @@ export class ChartGroup {
 
   /** What the x axis counts. The domain of another axis means nothing on this one. */
   setXKind(kind: XKind): void {
+    this.coming = null;
     if (kind === this.kind) return;
+    this.halt();
     this.kind = kind;
     this.known = null;
     this.setCursor(null);
     this.invalidateAll();
+  }
+
+  /** Another axis is on its way: until it is there no hand moves the range, which would be read on the wrong one. */
+  expectXKind(kind: XKind): void {
+    this.coming = kind === this.kind ? null : kind;
+    if (this.coming) this.halt();
   }
 
   get xKind(): XKind {
@@ -125,7 +136,13 @@ export class ChartGroup {
     return this.known;
   }
 
+  /** Sets the range, whatever a hand was at. */
   setZoom(zoom: XRange | null): void {
+    this.halt();
+    this.applyZoom(zoom);
+  }
+
+  private applyZoom(zoom: XRange | null): void {
     if (zoom?.from === this.zoom?.from && zoom?.to === this.zoom?.to) return;
     this.zoom = zoom;
     this.invalidateAll();
@@ -134,13 +151,31 @@ export class ChartGroup {
   /** Moves the range with the reader's hand. `onRest` is told the last one when the hand rests: the page remembers that
    * one and asks for its points. */
   glide(zoom: XRange | null, onRest: (zoom: XRange | null) => void): void {
+    if (this.isStopped || this.coming !== null) return;
     if (this.restTimer !== null) clearTimeout(this.restTimer);
     this.restTimer = setTimeout(() => {
       this.restTimer = null;
       this.invalidateAll();
       onRest(this.zoom);
     }, REST_MS);
-    this.setZoom(zoom);
+    this.applyZoom(zoom);
+  }
+
+  /** What a hand was at is forgotten: nobody is told. */
+  private halt(): void {
+    if (this.restTimer === null) return;
+    clearTimeout(this.restTimer);
+    this.restTimer = null;
+    this.invalidateAll();
+  }
+
+  /** For as long as the page is open a hand may move the range; until the returned function is called. */
+  start(): () => void {
+    this.isStopped = false;
+    return () => {
+      this.isStopped = true;
+      this.halt();
+    };
   }
 
   /** Whether the range moves: what is drawn now is seen for one frame. */

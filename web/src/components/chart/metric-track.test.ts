@@ -160,3 +160,12 @@ test("a part without an end grows with the line", () => {
     [0, 1, 2, 3],
   ]);
 });
+
+test("a live point before a part is not of it, and tells which attempt is the newest", () => {
+  const track = trackOf(series([0, 1]));
+  track.setHistory([series([], { total: 0 })], { from: 6, to: 9 });
+  track.append({ attempt: 2, x: 2, step: 2, value: 2 });
+  expect([track.columns.step, track.drawn.step, track.newestAttempt]).toEqual([[], [0, 1, 2], 2]);
+  track.append({ attempt: 2, x: 6, step: 6, value: 6 });
+  expect(track.columns.step).toEqual([6]);
+});

@@ -125,6 +125,7 @@ export class MetricTrack {
   /** Points that came live since `whole` was set. */
   wholeTail = 0;
   private wholeLastStep = -1;
+  private wholeAttempt = 0;
   /** The range of which `columns` are the part of the line; null: they are all of it. */
   private range: XRange | null = null;
   private spliced: Columns | null = null;
@@ -150,22 +151,23 @@ export class MetricTrack {
     this.sampled = current.some(({ sampled }) => sampled);
     this.tail = 0;
     this.attempts = current.map((one) => ({ from: firstStep(one), attempt: one.attempt }));
-    this.attempt = Math.max(0, ...series.map(({ attempt }) => attempt));
+    this.attempt = attemptOf(series);
     this.lastStep = newestOf(this.columns);
     this.range = range;
-    if (range === null) this.setWholeColumns(this.columns);
+    if (range === null) this.setWholeColumns(this.columns, this.attempt);
     this.changed();
   }
 
   /** Sets what stands around the part that is shown; null: it is not known any more. */
   setWhole(series: readonly TrackSeries[] | null): void {
     if (series && !this.isPart) return;
-    this.setWholeColumns(series && columnsOf(currentOf(series)));
+    this.setWholeColumns(series && columnsOf(currentOf(series)), attemptOf(series ?? []));
     this.changed();
   }
 
-  private setWholeColumns(columns: Columns | null): void {
+  private setWholeColumns(columns: Columns | null, attempt: number): void {
     this.whole = columns;
+    this.wholeAttempt = attempt;
     this.wholeLastStep = columns ? newestOf(columns) : -1;
     this.wholeTail = 0;
   }
@@ -173,6 +175,11 @@ export class MetricTrack {
   /** Newest step of the line that is known, shown or not. */
   get newestStep(): number {
     return Math.max(this.lastStep, this.wholeLastStep);
+  }
+
+  /** Newest attempt that is known, shown or not; 0: none. */
+  get newestAttempt(): number {
+    return Math.max(this.attempt, this.wholeAttempt);
   }
 
   /** Whether `columns` are a part of the line. */
@@ -202,10 +209,12 @@ export class MetricTrack {
     if (this.isPart && this.whole && point.step > this.wholeLastStep) {
       pushPoint(this.whole, point);
       this.wholeLastStep = point.step;
+      this.wholeAttempt = Math.max(this.wholeAttempt, point.attempt);
       this.wholeTail += 1;
       this.changed();
     }
-    if (point.x < this.end && point.step > this.lastStep) this.appendToLine(point);
+    const isShown = point.x >= (this.range?.from ?? Number.NEGATIVE_INFINITY) && point.x < this.end;
+    if (isShown && point.step > this.lastStep) this.appendToLine(point);
   }
 
   private appendToLine(point: LivePoint): void {
@@ -247,6 +256,10 @@ export class MetricTrack {
 
 function currentOf(series: readonly TrackSeries[]): TrackSeries[] {
   return series.filter(({ superseded }) => !superseded).sort((a, b) => firstStep(a) - firstStep(b));
+}
+
+function attemptOf(series: readonly TrackSeries[]): number {
+  return series.reduce((newest, { attempt }) => Math.max(newest, attempt), 0);
 }
 
 function columnsOf(current: readonly TrackSeries[]): Columns {

@@ -29,6 +29,7 @@ function listenToClicks(u: uPlot, group: ChartGroup, events: GestureEvents): voi
   });
   u.over.addEventListener("dblclick", () => {
     clearTimeout(timer);
+    group.setZoom(null);
     events.onZoom?.(null);
   });
   u.over.addEventListener("click", (event) => {

@@ -311,8 +311,9 @@ function inRequests(wanted: readonly Wanted[]): Wanted[][] {
 /** Whether a frame trains steps again that the line has from another attempt: the line is no longer what is current. */
 function contradicts(track: MetricTrack, frame: StepsFrame): boolean {
   const first = frame.step[0];
-  if (first === undefined || track.attempt === 0 || frame.attempt === track.attempt) return false;
-  return frame.attempt < track.attempt || first <= track.newestStep;
+  const { newestAttempt, newestStep } = track;
+  if (first === undefined || newestAttempt === 0 || frame.attempt === newestAttempt) return false;
+  return frame.attempt < newestAttempt || first <= newestStep;
 }
 
 /** Whether so many live points were added that buckets would be truer than the points. */

@@ -31,6 +31,7 @@ export function useRunCharts(runId: string, x: XAxis, range: XRange | null, isLi
       subscribeSteps(runId, (frame) => history.receive(frame)),
       subscribeResync(() => history.reload()),
       history.start(),
+      group.start(),
       history.onAxis((axis) => group.setXKind(axis)),
       batch.onChange(() => group.setDomain(domainOf([batch], group.xKind) ?? group.domain)),
     ];
@@ -41,6 +42,7 @@ export function useRunCharts(runId: string, x: XAxis, range: XRange | null, isLi
 
   useEffect(() => {
     group.setZoom(range);
+    group.expectXKind(x);
     history.setView({ x, range });
   }, [history, group, x, range]);
 

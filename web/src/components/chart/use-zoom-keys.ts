@@ -24,7 +24,11 @@ export function useZoomKeys(group: ChartGroup, onZoom: (range: XRange | null) =>
     "+": () => zoom(ZOOM),
     "=": () => zoom(ZOOM),
     "-": () => zoom(1 / ZOOM),
-    "0": () => onZoom(null),
+    "0": () => {
+      // The address may not know of the range yet.
+      group.setZoom(null);
+      onZoom(null);
+    },
     ",": () => pan(-PAN_SHARE),
     ".": () => pan(PAN_SHARE),
   });

@@ -24,6 +24,12 @@ test("moving stops at both ends, and keeps the width", () => {
   expect(panned({ from: 20, to: 40 }, ALL, -500)).toEqual({ from: 0, to: 20 });
 });
 
+test("a range that reaches beyond an end is not thrown back by moving on", () => {
+  expect(panned({ from: 80, to: 120 }, ALL, 5)).toEqual({ from: 80, to: 120 });
+  expect(panned({ from: 80, to: 120 }, ALL, -5)).toEqual({ from: 75, to: 115 });
+  expect(panned({ from: -20, to: 20 }, ALL, -5)).toEqual({ from: -20, to: 20 });
+});
+
 test("what one finger holds stays under it", () => {
   expect(held({ from: 40, to: 60 }, ALL, [0.5], [0.25])).toEqual({ from: 45, to: 65 });
 });

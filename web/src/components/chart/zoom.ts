@@ -31,10 +31,12 @@ export function zoomed(
   return to - from >= (domain.to - domain.from) * (1 - 1e-9) ? null : { from, to };
 }
 
-/** The range moved by so much, stopped at the ends of the domain. */
+/** The range moved by so much, stopped at the ends of the domain; one that reaches beyond an end moves back alone. */
 export function panned(range: XRange, domain: XRange, by: number): XRange {
   const span = range.to - range.from;
-  const from = Math.max(domain.from, Math.min(range.from + by, domain.to - span));
+  const least = Math.min(domain.from, range.from);
+  const most = Math.max(domain.to - span, range.from);
+  const from = Math.max(least, Math.min(range.from + by, most));
   return { from, to: from + span };
 }
 

@@ -74,7 +74,7 @@ function useHistories(group: ChartGroup, histories: ReadonlyMap<string, RunHisto
       subscribeResync(() => history.reload()),
       history.start(),
     ]);
-    stops.push(...tracks.map((track) => track.onChange(setDomain)));
+    stops.push(group.start(), ...tracks.map((track) => track.onChange(setDomain)));
     return () => {
       for (const stop of stops) stop();
     };

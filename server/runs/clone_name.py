@@ -1,4 +1,6 @@
-"""What a clone is called unless it is told otherwise, so that lists tell both apart. Asked when a run is cloned."""
+"""What a clone is called unless it is told otherwise, so that lists tell both apart. Asked when a run is
+cloned, and before by the page on which a clone is written.
+"""
 
 from __future__ import annotations
 

@@ -110,6 +110,12 @@ class CloneRequest(TextModel):
     """A JSON merge patch of its spec: `{"optimizer": {"lr": 1e-4}}`; null takes a field away."""
 
 
+class CloneName(TextModel):
+    """A name for a clone that no run has yet. It is kept for nobody: names need not be unique."""
+
+    name: Name
+
+
 class RetryRequest(TextModel):
     """Where a run that ended goes on."""
 

@@ -11,7 +11,7 @@ from server.http.guarded_route import GuardedRoute
 from server.runs.changed_spec import changed_spec
 from server.runs.clone_name import free_clone_name
 from server.runs.machine_check import check_on_this_machine, refuse_secrets
-from server.runs.schemas import CancelRequest, CloneRequest, DeletedRun, RetryRequest, Run
+from server.runs.schemas import CancelRequest, CloneName, CloneRequest, DeletedRun, RetryRequest, Run
 from server.runs.shown_run import shown_run
 from server.runs.version_header import IfMatch, version_of
 
@@ -58,6 +58,15 @@ def retry_run(
     wishes.retry(known.id, by=asking.name, from_step=how.from_step)
     supervisor.wake()
     return shown_run(database, known.id, response)
+
+
+@router.get("/clone-name", operation_id="proposeCloneName")
+@requires(Access.READ)
+def propose_clone_name(run_id: str, database: Reading, response: Response) -> CloneName:
+    """What a clone of a run would be called now: the run's name with the next number that no run has."""
+    parent = shown_run(database, run_id, response)
+    with database.read() as connection:
+        return CloneName(name=free_clone_name(connection, parent.name))
 
 
 @router.post("/clone", status_code=201, operation_id="cloneRun")

@@ -90,7 +90,7 @@ WITHOUT_A_VERB = {
     *("beginAttempt", "recordCheckpoints", "recordEvents", "recordLogs", "recordRollouts"),
     *("recordSteps", "reportHeartbeat", "reportState"),
     # A form that is being filled in; browsers, which hold a stream open; those who watch over a server.
-    *("planDraft", "streamEvents", "getHealth", "getReadiness"),
+    *("planDraft", "proposeCloneName", "streamEvents", "getHealth", "getReadiness"),
 }
 Answering = Callable[[httpx.Request], httpx.Response]
 

@@ -19,6 +19,16 @@ def test_a_name_with_a_number_is_no_longer_than_names_may_be() -> None:
     assert next_name("x" * 198 + "-9") == "x" * 197 + "-10"
 
 
+def test_the_name_that_is_proposed_is_the_one_that_a_clone_gets(sqlite_server: LiveServer) -> None:
+    parent = sqlite_server.submit(name="demo")
+    sqlite_server.submit(name="demo-2")
+    path = f"/api/v1/runs/{parent}"
+    assert sqlite_server.http.get(f"{path}/clone-name").json() == {"name": "demo-3"}
+    assert sqlite_server.http.get(f"{path}/clone-name").json() == {"name": "demo-3"}
+    assert sqlite_server.http.post(f"{path}/clone").json()["name"] == "demo-3"
+    assert sqlite_server.http.get("/api/v1/runs/none/clone-name").status_code == 404
+
+
 def test_the_server_names_a_clone_that_its_request_does_not_name(sqlite_server: LiveServer) -> None:
     parent = sqlite_server.submit(name="50%_x")
     names = [sqlite_server.http.post(f"/api/v1/runs/{parent}/clone").json()["name"] for _ in range(2)]

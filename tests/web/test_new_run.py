@@ -79,6 +79,15 @@ def test_a_clone_is_planned_with_the_share_that_its_parents_filter_left(server: 
     expect(plan).to_contain_text("before the filter")
 
 
+def test_a_clone_is_called_by_the_next_name_that_no_run_has(server: LiveServer, page: Page) -> None:
+    parent = server.submit(name="cloned")
+    for name in ("cloned-2", "cloned-3"):
+        page.goto(f"{server.url}/new?from={parent}")
+        expect(editor(page)).to_contain_text(f"name: {name}")
+        page.get_by_role("button", name="Launch run").click()
+        expect(page.get_by_role("heading", name=name, level=1)).to_be_visible()
+
+
 def test_the_plan_follows_the_batch_policy(server: LiveServer, page: Page) -> None:
     page.goto(f"{server.url}/new?example=demo")
     plan = page.get_by_role("region", name="Plan", exact=True)

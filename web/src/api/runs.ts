@@ -53,6 +53,18 @@ export function runOptions(runId: string) {
   });
 }
 
+/** What a clone of a run may be called: names that runs have by now are passed over. Asked anew by whoever begins one. */
+export function cloneNameOptions(runId: string) {
+  return queryOptions({
+    queryKey: ["clone-name", runId],
+    queryFn: async ({ signal }) =>
+      dataOf(
+        await client.GET("/api/v1/runs/{run_id}/clone-name", { params: { path: { run_id: runId } }, signal }),
+      ).name,
+    gcTime: 0,
+  });
+}
+
 /** Submits a spec as it was written; the server checks it. */
 export function useCreateRun() {
   const queryClient = useQueryClient();

@@ -364,6 +364,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{run_id}/clone-name": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Propose Clone Name
+         * @description What a clone of a run would be called now: the run's name with the next number that no run has.
+         */
+        get: operations["proposeCloneName"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{run_id}/events": {
         parameters: {
             query?: never;
@@ -1537,6 +1557,14 @@ export interface components {
             attempt: number;
             /** Checkpoints */
             checkpoints: components["schemas"]["CheckpointMessage"][];
+        };
+        /**
+         * CloneName
+         * @description A name for a clone that no run has yet. It is kept for nobody: names need not be unique.
+         */
+        CloneName: {
+            /** Name */
+            name: string;
         };
         /**
          * CloneRequest
@@ -6337,6 +6365,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Run"];
+                };
+            };
+            /** @description A problem (RFC 9457) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    proposeCloneName: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CloneName"];
                 };
             };
             /** @description A problem (RFC 9457) */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { nextName, runText } from "./run-text";
+import { runText } from "./run-text";
 
 const SPEC = {
   name: "sums",
@@ -10,9 +10,9 @@ const SPEC = {
 };
 
 test("blocks of plain values stand in one line, and what is not set is left out", () => {
-  expect(runText(SPEC, {})).toBe(
+  expect(runText(SPEC, "sums-7", {})).toBe(
     [
-      "name: sums-2",
+      "name: sums-7",
       "batch: {type: fixed, global_batch_size: 64, remainder: partial}",
       "schedule: {token_cap: 4096, balance: cost}",
       "reward:",
@@ -23,28 +23,17 @@ test("blocks of plain values stand in one line, and what is not set is left out"
 });
 
 test("changes stand at their place, also where nothing was written", () => {
-  const text = runText(SPEC, { dp: 4, token_cap: 2048, balance: "tokens" });
+  const text = runText(SPEC, "sums-7", { dp: 4, token_cap: 2048, balance: "tokens" });
   expect(text).toContain("schedule: {token_cap: 2048, balance: tokens}");
   expect(text).toContain("parallelism: {dp: 4}");
 });
 
 test("a cut by samples takes the place of the cap", () => {
-  const text = runText(SPEC, { micro_batch_size: 8 });
+  const text = runText(SPEC, "sums-7", { micro_batch_size: 8 });
   expect(text).toContain("schedule: {micro_batch_size: 8, balance: cost}");
 });
 
 test("a long block stands a field a line", () => {
   const long = Object.fromEntries(Array.from({ length: 12 }, (_, i) => [`field_${i}`, i]));
-  expect(runText({ model: long }, {})).toContain("model:\n  field_0: 0\n  field_1: 1\n");
-});
-
-test("a clone is called after its parent, and not the same", () => {
-  expect(["demo", "demo-2", "qwen3-4b", "run-9", "a-0", "x-20261130"].map(nextName)).toEqual([
-    "demo-2",
-    "demo-3",
-    "qwen3-4b-2",
-    "run-10",
-    "a-0-2",
-    "x-20261130-2",
-  ]);
+  expect(runText({ model: long }, "long", {})).toContain("model:\n  field_0: 0\n  field_1: 1\n");
 });

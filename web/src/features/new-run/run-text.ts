@@ -18,10 +18,10 @@ export type LayoutChanges = { [K in keyof typeof PLACES]?: string | number };
 /** A micro-batch is cut by tokens or by samples, never by both. */
 const OTHER_CUT = { token_cap: "micro_batch_size", micro_batch_size: "token_cap" } as const;
 
-export function runText(spec: object, changes: LayoutChanges): string {
+/** `name`: what the new run is called, so that lists tell it from the one that it was begun with. */
+export function runText(spec: object, name: string, changes: LayoutChanges): string {
   const document = new Document(spec);
-  const name = document.get("name");
-  if (typeof name === "string") document.set("name", nextName(name));
+  document.set("name", name);
   for (const [key, value] of Object.entries(changes) as [keyof LayoutChanges, string | number][]) {
     document.setIn(PLACES[key], value);
     if (key in OTHER_CUT) document.deleteIn(["schedule", OTHER_CUT[key as keyof typeof OTHER_CUT]]);
@@ -32,12 +32,6 @@ export function runText(spec: object, changes: LayoutChanges): string {
   });
   foldLeaves(document);
   return document.toString({ lineWidth: 110, flowCollectionPadding: false });
-}
-
-/** `demo-2` after `demo`, `demo-3` after that: lists tell a run from the one that it was begun with. */
-export function nextName(name: string): string {
-  const [, stem = name, count = "1"] = name.match(/^(.*?)-([1-9]\d{0,3})$/s) ?? [];
-  return `${stem}-${Number(count) + 1}`;
 }
 
 /** A longer block is easier to read a field a line. */

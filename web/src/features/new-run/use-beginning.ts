@@ -1,7 +1,7 @@
 /** The text that the page begins with: an example, or the spec of an earlier run with changes. */
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
-import { runOptions } from "@/api/runs";
+import { cloneNameOptions, runOptions } from "@/api/runs";
 import type { Run } from "@/api/types";
 import { EXAMPLES } from "@/lib/examples";
 import { type LayoutChanges, runText } from "./run-text";
@@ -26,11 +26,11 @@ export function useBeginning(
 ): { parent: Run | null; error: Error | null; isLoading: boolean } {
   const { from, changes } = beginning;
   const parent = useQuery({ ...runOptions(from ?? ""), enabled: from !== undefined });
+  const name = useQuery({ ...cloneNameOptions(from ?? ""), enabled: from !== undefined });
   const example = useExample(from === undefined ? beginning.example : undefined);
   const source = from === undefined ? example : parent;
   const isSettled = settled === beginningKey(beginning);
-  // Of an external run there is no spec.
-  const found = from === undefined ? example.data : parent.data?.spec && runText(parent.data.spec, changes);
+  const found = from === undefined ? example.data : cloneText(parent.data, name.data, changes);
   const latest = useRef(give);
   latest.current = give;
   useEffect(() => {
@@ -38,9 +38,14 @@ export function useBeginning(
   }, [found, isSettled]);
   return {
     parent: (from !== undefined && parent.data) || null,
-    error: source.error,
-    isLoading: !isSettled && (source.isLoading || Boolean(found)),
+    error: source.error ?? name.error,
+    isLoading: !isSettled && (source.isLoading || name.isLoading || Boolean(found)),
   };
+}
+
+/** Undefined until both are there, and of an external run, which has no spec. */
+function cloneText(parent: Run | undefined, name: string | undefined, changes: LayoutChanges) {
+  return parent?.spec && name !== undefined ? runText(parent.spec, name, changes) : undefined;
 }
 
 function useExample(name: string | undefined) {

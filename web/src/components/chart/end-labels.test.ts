@@ -49,3 +49,9 @@ test("at the top it stands under it, and beside another early one apart from it"
   const ys = placed([early(80, 50), early(90, 52)], ROOM).map(({ y }) => y);
   expect(Math.abs((ys[0] ?? 0) - (ys[1] ?? 0))).toBeGreaterThanOrEqual(13);
 });
+
+test("long names of ends that lie apart are kept apart as well", () => {
+  const long = (x: number) => ({ text: "spell-backward-grpo", colour: "", x, y: 50 });
+  const ys = placed([long(60), long(140)], ROOM).map(({ y }) => y);
+  expect(Math.abs((ys[0] ?? 0) - (ys[1] ?? 0))).toBeGreaterThanOrEqual(13);
+});

@@ -25,8 +25,8 @@ export interface LabelRoom {
 const GAP_PX = 6;
 const OUTLINE_PX = 3;
 const DOT_PX = 2.5;
-/** In distances: ends that are nearer than this to each other have names that would touch. */
-const NEAR = 4;
+/** Of a letter, as a share of the distance of two names one over another. */
+const LETTER = 0.5;
 const FONT_PX = 11;
 
 /** Labels that touch each other: they stand about their middle. */
@@ -74,7 +74,9 @@ export function placed(labels: readonly EndLabel[], room: LabelRoom): PlacedLabe
   const early = labels.filter((label) => !isAtEdge(label)).map((label) => over(label, room));
   return [
     ...edge.map((label) => ({ ...label, end: null })),
-    ...nearEachOther(early, NEAR * distance).flatMap((some) => keptApart(some, distance, { top, bottom })),
+    ...besideEachOther(early, LETTER * distance).flatMap((some) =>
+      keptApart(some, distance, { top, bottom }),
+    ),
   ];
 }
 
@@ -83,12 +85,14 @@ function over(label: EndLabel, { top, distance }: LabelRoom): PlacedLabel {
   return { ...label, y: y - distance < top + distance / 2 ? y + distance : y - distance, end: { x, y } };
 }
 
-/** Groups of labels whose x follow each other with less than `reach` between. */
-function nearEachOther<Label extends EndLabel>(labels: readonly Label[], reach: number): Label[][] {
+/** Groups of labels of which each reaches into the next one's width. */
+function besideEachOther<Label extends EndLabel>(labels: readonly Label[], letter: number): Label[][] {
   const groups: Label[][] = [];
   for (const label of [...labels].sort((a, b) => a.x - b.x)) {
     const before = groups.at(-1);
     const last = before?.at(-1);
+    // Both are centred over their ends; a letter of room stays between them.
+    const reach = last ? letter * ((label.text.length + last.text.length) / 2 + 1) : 0;
     if (before && last && label.x - last.x < reach) before.push(label);
     else groups.push([label]);
   }
@@ -118,10 +122,14 @@ interface Early {
   end: { x: number; y: number };
 }
 
-function paintOverLines({ ctx, ratio, theme, left }: Surface, text: string, { colour, y, end }: Early): void {
+function paintOverLines(
+  { ctx, ratio, theme, left, width }: Surface,
+  text: string,
+  { colour, y, end }: Early,
+): void {
   // Centred over the end, as far as the plot goes.
-  const half = ctx.measureText(text).width / 2;
-  const start = Math.round(Math.max(left, end.x - half));
+  const wide = ctx.measureText(text).width;
+  const start = Math.round(Math.max(left, Math.min(end.x - wide / 2, left + width - wide)));
   ctx.strokeStyle = theme.surface;
   ctx.lineWidth = OUTLINE_PX * ratio;
   ctx.lineJoin = "round";

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import re
 from fractions import Fraction
 
 import pytest
-from playwright.sync_api import Page, expect
+from PIL import Image
+from playwright.sync_api import FloatRect, Locator, Page, expect
 
 from orchestrator.contracts.messages import StepMessage
 from server.client.recording.plain_schedule import plain_schedule
@@ -121,6 +123,12 @@ def show(server: LiveServer, page: Page, *steps: StepMessage, search: str = "", 
     return run
 
 
+def box_of(one: Locator) -> FloatRect:
+    box = one.bounding_box()
+    assert box is not None
+    return box
+
+
 def rings(page: Page) -> list[int]:
     """The samples that are lit as one rollout."""
     lit = page.locator("[data-sample]").evaluate_all(
@@ -231,16 +239,42 @@ def test_the_most_idle_step_is_looked_for_in_the_phase_of_the_reader(server: Liv
         "batch": {"type": "fixed", "global_batch_size": 8},
     }
     show(server, page, *steps, name="warmed-up", warm_start=warm_start)
-    expect(page.get_by_text("Find in RL steps")).to_be_visible()
-    expect(page.get_by_text("warm start", exact=True)).to_be_visible()
+    where = page.get_by_role("group", name="Find in")
+    expect(where.get_by_role("button", name="RL steps")).to_have_attribute("aria-pressed", "true")
+    label = page.locator("span", has_text=re.compile("^warm start$"))
+    expect(label).to_be_visible()
     most = page.get_by_role("button", name="Most idle")
     for step in (6, 8):
         most.click()
         expect(page.get_by_role("heading", name=f"Step {step}", exact=True)).to_be_visible()
     page.goto(re.sub(r"step=\d+", "step=3", page.url))
-    expect(page.get_by_text("Find in the warm start")).to_be_visible()
+    expect(where.get_by_role("button", name="Warm start")).to_have_attribute("aria-pressed", "true")
     most.click()
     expect(page.get_by_role("heading", name="Step 1", exact=True)).to_be_visible()
+    words, plate = (box_of(one) for one in (label, page.locator("i > span", has_text=re.compile("^1$"))))
+    assert words["y"] + words["height"] <= plate["y"], "the tag of the step covers the name of the phase"
+
+
+def test_a_reader_of_rl_steps_who_asks_for_all_is_led_to_the_worst_of_the_run(server: LiveServer, page: Page) -> None:
+    warm_start = {
+        "type": "sft",
+        "max_steps": 2,
+        "until_reward": 0.5,
+        "batch": {"type": "fixed", "global_batch_size": 8},
+    }
+    idle = {1: 0.9, 4: 0.5}
+    steps = [
+        related_step(step, phase="warm_start" if step < 2 else "rl", measured_idle_frac=idle.get(step, 0.1))
+        for step in range(6)
+    ]
+    show(server, page, *steps, name="warmed-worse", warm_start=warm_start)
+    where = page.get_by_role("group", name="Find in")
+    where.get_by_role("button", name="All steps").click()
+    expect(page).to_have_url(re.compile("find=all"))
+    page.get_by_role("button", name="Most idle").click()
+    expect(page.get_by_role("heading", name="Step 1", exact=True)).to_be_visible()
+    page.reload()
+    expect(where.get_by_role("button", name="All steps")).to_have_attribute("aria-pressed", "true")
 
 
 def test_the_cause_of_idle_time_and_another_layout_are_three_clicks_away(server: LiveServer, page: Page) -> None:
@@ -260,6 +294,96 @@ def test_the_cause_of_idle_time_and_another_layout_are_three_clicks_away(server:
     expect(page.get_by_role("link", name="Its rollout")).to_have_attribute("href", re.compile("rollout=r1.0"))
     page.get_by_role("group", name="dp").get_by_role("button", name="4", exact=True).click()
     expect(page.get_by_role("region", name="What if")).to_contain_text("dp 4, cp 1 assumes 2\u00a0more devices")
+
+
+def test_the_card_of_a_chosen_sample_is_closed_by_key_click_and_button_and_hides_no_control(
+    server: LiveServer, page: Page
+) -> None:
+    message = step_message(0, lengths=[200, *[10] * 12], measured_idle_frac=0.7)
+    show(server, page, message, name="held")
+    name = page.get_by_role("button", name="Sample 0, show it in the grid").first
+    card = page.get_by_role("group", name="Sample 0")
+    colours = page.get_by_role("group", name="Colour")
+
+    def open_card() -> None:
+        name.click()
+        expect(card).to_be_visible()
+        expect(page).to_have_url(re.compile(r"step=0&sample=0\b"))
+
+    def is_closed() -> None:
+        expect(card).to_have_count(0)
+        expect(page).not_to_have_url(re.compile("sample="))
+
+    open_card()
+    page.evaluate("scrollTo(0, 120)")
+    lane = box_of(page.locator("[data-cell='0-0']"))
+    figures = box_of(page.get_by_role("columnheader", name="Tokens"))
+    at = box_of(card)
+    assert at["y"] >= lane["y"] + lane["height"]
+    assert at["x"] + at["width"] <= figures["x"] + 1
+    assert box_of(colours)["y"] + box_of(colours)["height"] < at["y"]
+    expect(card.get_by_role("link", name="Open the rollout")).to_have_attribute("href", re.compile("rollout="))
+    page.keyboard.press("Escape")
+    is_closed()
+    open_card()
+    page.get_by_role("slider").first.focus()
+    page.keyboard.press("Escape")
+    is_closed()
+    open_card()
+    page.get_by_role("heading", name="Step 0", exact=True).click()
+    is_closed()
+    open_card()
+    name.click()
+    is_closed()
+    open_card()
+    page.mouse.click(lane["x"] + 6, box_of(page.locator("[data-cell='0-0']"))["y"] + 24)
+    is_closed()
+    expect(page.locator("[data-sample]")).to_have_count(0)
+    open_card()
+    card.get_by_role("button", name="Close the card").click()
+    is_closed()
+    open_card()
+    colours.get_by_role("button", name="Cost").click()
+    is_closed()
+    expect(page).to_have_url(re.compile("colour=cost"))
+    open_card()
+    assert severe_findings(page) == []
+    page.get_by_role("link", name="Overview", exact=True).click()
+    expect(page).not_to_have_url(re.compile("schedule"))
+
+
+def test_enter_is_promised_where_the_grid_has_the_focus_and_escape_puts_the_card_away(
+    server: LiveServer, page: Page
+) -> None:
+    show(server, page, related_step(0), name="promised")
+    cell = page.locator("[data-cell='0-0']")
+    card = page.locator("[aria-hidden=true]").filter(has_text="opens its rollout")
+    cell.hover()
+    expect(card).to_contain_text("A double click opens its rollout")
+    page.keyboard.press("Escape")
+    expect(card).to_have_count(0)
+    cell.focus()
+    page.keyboard.press("End")
+    expect(card).to_contain_text("Enter or a double click opens its rollout")
+    page.keyboard.press("Escape")
+    expect(card).to_have_count(0)
+
+
+@pytest.mark.parametrize("count", [500, 900], ids=["as elements", "on a canvas"])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_narrow_samples_show_their_own_colour(server: LiveServer, page: Page, count: int, theme: str) -> None:
+    page.emulate_media(color_scheme=theme)
+    show(server, page, step_message(0, lengths=[1] * count), name="narrow")
+    cell = page.locator("[data-cell='0-0']")
+    samples = int(re.findall(r"(\d+) samples", cell.get_attribute("aria-label") or "")[0])
+    at = box_of(cell)
+    assert at["width"] / samples < 4
+    page.mouse.move(5, 5)
+    shot = page.screenshot(
+        clip={"x": at["x"] + 4, "y": at["y"] + at["height"] / 2, "width": at["width"] - 10, "height": 1}
+    )
+    pixels = Image.open(io.BytesIO(shot)).convert("RGB")
+    assert len(pixels.getcolors() or []) == 1, "all samples are alike: one colour, without stripes"
 
 
 def test_a_grid_of_512_ranks_holds_the_rows_in_view_and_keys_reach_the_others(server: LiveServer, page: Page) -> None:

@@ -8,7 +8,7 @@ import { formatCompact, formatCount, formatInteger } from "@/lib/numbers";
 import type { ColourScale } from "./cell-colours";
 import { cellKey, paintedKey } from "./cell-key";
 import type { Cell, Rank } from "./grid-geometry";
-import { GAP_PX, paintLane } from "./paint-lane";
+import { GAP_PX, isParted, paintLane } from "./paint-lane";
 import styles from "./schedule-grid.module.css";
 
 export interface LaneCellsProps {
@@ -88,11 +88,10 @@ function WorkCell({
   tabCell,
 }: LaneCellsProps & { cell: Cell }) {
   const left = `${cell.left * 100}%`;
+  const inner = cell.width * laneWidth - GAP_PX;
   return (
     <>
-      {isOpen && (
-        <CellLabel cell={cell} left={left} tokenCap={tokenCap} width={cell.width * laneWidth - GAP_PX} />
-      )}
+      {isOpen && <CellLabel cell={cell} left={left} tokenCap={tokenCap} width={inner} />}
       <div
         role="gridcell"
         tabIndex={tabCell === cell.index ? 0 : -1}
@@ -107,6 +106,7 @@ function WorkCell({
             cell.pieces.map(({ sample, left: start, width }) => (
               <i
                 key={sample}
+                data-parted={isParted(width * inner) || undefined}
                 style={{
                   left: `${start * 100}%`,
                   width: `${width * 100}%`,

@@ -19,6 +19,13 @@ export interface LanePicture {
 export const GAP_PX = 2;
 /** Narrower boxes are all frame. */
 const FRAMED_PX = 3;
+/** Device pixels from which a line parts two samples: of narrower ones it would leave nothing to see. */
+const PARTED_PX = 4;
+
+/** Whether a sample of this width, in px of the page, is parted from the next one. */
+export function isParted(width: number, ratio = window.devicePixelRatio): boolean {
+  return width * ratio >= PARTED_PX;
+}
 
 export function paintLane(canvas: HTMLCanvasElement, picture: LanePicture): void {
   const ratio = window.devicePixelRatio;
@@ -46,11 +53,14 @@ function paintCell(
     ctx.fillStyle = dummy ?? theme.surface;
     ctx.fillRect(start, 0, inner, height);
   }
+  const ratio = window.devicePixelRatio;
+  // Between pixels two neighbours would let the surface through: stripes where samples are narrow.
+  const snap = (at: number) => Math.round((start + at * inner) * ratio) / ratio;
   for (const { sample, left, width: share } of cell.pieces) {
     ctx.fillStyle = colours[scale.index[sample] ?? 0] ?? theme.surface;
-    // A hair of the surface between two samples, as long as they are wider than it.
-    const gap = share * inner > 3 ? 1 : 0;
-    ctx.fillRect(start + left * inner, 0, Math.max(0.5, share * inner - gap), height);
+    const gap = isParted(share * inner, ratio) ? 1 : 0;
+    const [from, to] = [snap(left), snap(left + share)];
+    ctx.fillRect(from, 0, Math.max(1 / ratio, to - from - gap), height);
   }
   if (withBoxes && inner > FRAMED_PX) frame(ctx, theme, cell, { start, inner, height });
 }

@@ -62,10 +62,12 @@ export interface LastRank {
   rank: number;
   /** Seconds after the next one. */
   aheadS: number;
-  /** The sample that costs it most, and its share of the rank's predicted cost. */
-  sample: number;
-  share: number;
+  /** The sample that costs it most, with its share of the rank's predicted cost; null where its work is not why. */
+  most: { sample: number; share: number } | null;
 }
+
+/** A sample of a smaller share of its rank's work is not why the rank ends last. */
+const MUCH = 0.1;
 
 /** The rank for which the others wait; null where none ends behind all others. */
 export function lastRank(schedule: Schedule): LastRank | null {
@@ -77,7 +79,9 @@ export function lastRank(schedule: Schedule): LastRank | null {
   const whole = sum(samples.map(costOf));
   if (ends.length < 2 || last <= next || whole <= 0) return null;
   const sample = samples.reduce((most, one) => (costOf(one) > costOf(most) ? one : most), samples[0] ?? 0);
-  return { rank, aheadS: last - next, sample, share: costOf(sample) / whole };
+  const share = costOf(sample) / whole;
+  const isWork = share >= MUCH && unequalPair(rankTimes(schedule)) === null;
+  return { rank, aheadS: last - next, most: isWork ? { sample, share } : null };
 }
 
 function isWithin(share: number, a: RankTime, b: RankTime): boolean {

@@ -1,17 +1,34 @@
-/** The card of the sample under the pointer or the focus: beside it, on narrow screens under the grid. */
-import type { CSSProperties } from "react";
+/** The card of the sample that is read: beside it, on narrow screens under the grid. */
+import { Link } from "@tanstack/react-router";
+import type { CSSProperties, Ref } from "react";
+import { IconButton } from "@/components/button";
 import styles from "./sample-card.module.css";
 import type { SampleFacts } from "./sample-facts";
 
-export function SampleCard({ card, style }: { card: SampleFacts; style: CSSProperties }) {
+export interface SampleCardProps {
+  ref: Ref<HTMLDivElement>;
+  card: SampleFacts;
+  style: CSSProperties;
+  /** A card that is held open can be reached, and has a button that closes it; another goes with its sample. */
+  held: { runId: string; rollout: string | undefined; onClose: () => void } | null;
+  /** Whether the grid has the focus: then Enter is its own. */
+  hasKeys: boolean;
+}
+
+export function SampleCard({ ref, card, style, held, hasKeys }: SampleCardProps) {
+  const { title, place, facts } = card;
+  const as = held ? ({ role: "group", "aria-label": title } as const) : ({ "aria-hidden": true } as const);
   return (
-    <div className={styles.card} style={style} aria-hidden="true">
+    <div ref={ref} className={styles.card} style={style} data-held={held !== null || undefined} {...as}>
       <div className={styles.head}>
-        {card.title}
-        <span>{card.place}</span>
+        {title}
+        <span>{place}</span>
+        {held && (
+          <IconButton icon="cross" label="Close the card" className={styles.close} onClick={held.onClose} />
+        )}
       </div>
       <dl>
-        {card.facts.map(({ label, value, note, isForeign }) => (
+        {facts.map(({ label, value, note, isForeign }) => (
           <div key={label}>
             <dt>{label}</dt>
             <dd>
@@ -27,7 +44,24 @@ export function SampleCard({ card, style }: { card: SampleFacts; style: CSSPrope
           </div>
         ))}
       </dl>
-      <p className={styles.foot}>Enter or a double click opens its rollout</p>
+      <p className={styles.foot}>
+        {!held ? (
+          `${hasKeys ? "Enter or a double click" : "A double click"} opens its rollout`
+        ) : (
+          <>
+            {held.rollout !== undefined && (
+              <Link
+                to="/runs/$runId/rollouts"
+                params={{ runId: held.runId }}
+                search={{ rollout: held.rollout }}
+              >
+                Open the rollout
+              </Link>
+            )}
+            <span>Esc closes the card</span>
+          </>
+        )}
+      </p>
     </div>
   );
 }

@@ -19,6 +19,7 @@ export function SampleMention({ text, sample, onShow }: SampleMentionProps) {
         type="button"
         className={styles.sample}
         aria-label={`${sampleName(sample)}, show it in the grid`}
+        data-shows-sample=""
         onClick={() => onShow(sample)}
       >
         {sampleName(sample)}

@@ -14,6 +14,7 @@ import {
 import type { Schedule } from "@/api/types";
 import { formatDuration } from "@/lib/durations";
 import { formatCompact, formatInteger, formatPercent } from "@/lib/numbers";
+import { placeCard } from "./card-place";
 import type { ColourScale } from "./cell-colours";
 import { cellElement, placeOfKey } from "./cell-key";
 import { GridAxis } from "./grid-axis";
@@ -34,6 +35,7 @@ import { cardText, SampleCard } from "./sample-card";
 import { type ReadStep, sampleFacts } from "./sample-facts";
 import styles from "./schedule-grid.module.css";
 import { Slots } from "./slots";
+import { sampleAt, useClosing, useReadSample } from "./use-read-sample";
 import { useWidth } from "./use-width";
 
 /** More samples than this are painted on a canvas. */
@@ -48,6 +50,7 @@ const MOVES: Record<string, Move> = {
 };
 
 export interface ScheduleGridProps {
+  runId: string;
   schedule: Schedule;
   geometry: GridGeometry;
   scale: ColourScale;
@@ -56,14 +59,19 @@ export interface ScheduleGridProps {
   label: string;
   /** The sample that a link points to. */
   pointed: number | null;
+  /** The link no longer points to it. */
+  onClose: () => void;
   onOpen: (rolloutId: string) => void;
 }
 
 export function ScheduleGrid(props: ScheduleGridProps) {
-  const { schedule, geometry, scale, step, label, pointed, onOpen } = props;
+  const { runId, schedule, geometry, scale, step, label, pointed, onClose, onOpen } = props;
   const order = useMemo(() => rankOrder(geometry.ranks), [geometry]);
-  const { hover, focus, hot, setHover, setFocus, isFocused, setIsFocused } = useHot(geometry, pointed);
+  const read = useReadSample(geometry, pointed, onClose);
+  const { focus, hot, isHeld, isFocused, setFocus, setIsFocused } = read;
+  const [hasKeys, setHasKeys] = useState(false);
   const grid = useRef<HTMLDivElement>(null);
+  const cardBox = useRef<HTMLDivElement>(null);
   const wantsFocus = useRef(false);
   const laneHead = useRef<HTMLDivElement>(null);
   const laneWidth = useWidth(laneHead);
@@ -75,23 +83,35 @@ export function ScheduleGrid(props: ScheduleGridProps) {
   useEffect(() => {
     const at = pointed === null ? undefined : geometry.places[pointed];
     if (!at) return;
-    const box = cellElement(grid.current, at);
-    const { top, bottom } = box?.getBoundingClientRect() ?? { top: 0, bottom: 0 };
-    // What is in view stays where it is.
-    if (top < 0 || bottom > window.innerHeight) box?.scrollIntoView({ block: "center" });
-  }, [geometry, pointed]);
+    // The row that has the Tab key exists, also among very many.
+    setFocus(at);
+    const frame = requestAnimationFrame(() => {
+      const box = cellElement(grid.current, at);
+      const { top, bottom } = box?.getBoundingClientRect() ?? { top: 0, bottom: 0 };
+      // What is in view stays where it is.
+      if (top < 0 || bottom > window.innerHeight) box?.scrollIntoView({ block: "center" });
+      cardBox.current?.scrollIntoView({ block: "nearest" });
+    });
+    return () => cancelAnimationFrame(frame);
+  }, [geometry, pointed, setFocus]);
+  const close = () => {
+    // Its own focus goes back to its sample, not to the beginning of the page.
+    if (hot && cardBox.current?.contains(document.activeElement)) cellElement(grid.current, hot)?.focus();
+    read.close();
+  };
+  useClosing(cardBox, card !== null, { close, release: read.release });
+  const rolloutOf = (sample: number | null) =>
+    sample === null ? undefined : schedule.samples.rollout_id[sample];
   const open = (sample: number | null) => {
-    const rollout = sample === null ? undefined : schedule.samples.rollout_id[sample];
+    const rollout = rolloutOf(sample);
     if (rollout !== undefined) onOpen(rollout);
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const move = MOVES[event.key];
-    if (event.key === "Escape") setHover(null);
-    if (event.key === "Enter") open(hotSample);
+    if (event.key === "Enter") open(hotSample ?? sampleAt(geometry, focus));
     if (move === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
-    setHover(null);
-    setFocus(moveTo(geometry, order, focus, move));
+    read.goTo(moveTo(geometry, order, focus, move));
     wantsFocus.current = true;
   };
   // Not before its row exists.
@@ -114,8 +134,12 @@ export function ScheduleGrid(props: ScheduleGridProps) {
           const key = event.target.getAttribute("data-cell");
           if (key !== null) setFocus(placeOfCell(geometry, focus, placeOfKey(key)));
           setIsFocused(event.target.matches(":focus-visible"));
+          setHasKeys(true);
         }}
-        onBlur={() => setIsFocused(false)}
+        onBlur={() => {
+          setIsFocused(false);
+          setHasKeys(false);
+        }}
       >
         <HeadRow laneHead={laneHead} />
         <RankRows
@@ -132,7 +156,7 @@ export function ScheduleGrid(props: ScheduleGridProps) {
                 rank={rank}
                 isOpen={isOpen}
                 at={at}
-                onPoint={(place) => !samePlace(place, hover) && setHover(place)}
+                onPoint={read.point}
                 onChoose={setFocus}
                 onOpen={(place) => open(sampleAt(geometry, place))}
               >
@@ -153,7 +177,15 @@ export function ScheduleGrid(props: ScheduleGridProps) {
         </RankRows>
         <GridAxis barrierS={geometry.barrierS} />
       </div>
-      {card && hot && <SampleCard card={card} style={cardPlace(grid.current, geometry, hot)} />}
+      {card && hot && (
+        <SampleCard
+          ref={cardBox}
+          card={card}
+          style={cardStyle(grid.current, geometry, hot, { numFacts: card.facts.length, isHeld })}
+          held={isHeld ? { runId, rollout: rolloutOf(hotSample), onClose: close } : null}
+          hasKeys={hasKeys}
+        />
+      )}
       <div className="sr-only" aria-live="polite">
         {isFocused && card && cardText(card)}
       </div>
@@ -170,34 +202,6 @@ function placeOfCell(
   if (before.rank === rank && (cell === null || before.cell === cell)) return before;
   const first = ranks[rank]?.cells.find(({ isDummy }) => !isDummy)?.index ?? 0;
   return { rank, cell: cell ?? first, piece: 0 };
-}
-
-/** The sample that is read: the one under the pointer, otherwise the focused one, otherwise the one of a link. */
-function useHot(geometry: GridGeometry, pointed: number | null) {
-  const [hover, setHover] = useState<Place | null>(null);
-  const [chosen, setFocus] = useState<Place | null>(null);
-  const given = (pointed === null ? null : geometry.places[pointed]) ?? null;
-  const [isFocused, setIsFocused] = useState(false);
-  // Another step has other boxes: what no longer exists falls back to the first one.
-  const isChosen = chosen !== null && sampleAt(geometry, chosen) !== null;
-  const focus = isChosen ? chosen : (given ?? firstPlace(geometry));
-  const isThere = hover !== null && sampleAt(geometry, hover) !== null;
-  const hot = isThere ? hover : isFocused ? focus : given;
-  return { hover, focus, hot, setHover, setFocus, isFocused, setIsFocused };
-}
-
-function firstPlace(geometry: GridGeometry): Place {
-  const rank = geometry.ranks.find(({ cells }) => cells.some(({ isDummy }) => !isDummy));
-  const cell = rank?.cells.find(({ isDummy }) => !isDummy);
-  return { rank: rank?.rank ?? 0, cell: cell?.index ?? 0, piece: 0 };
-}
-
-function sampleAt({ ranks }: GridGeometry, { rank, cell, piece }: Place): number | null {
-  return ranks[rank]?.cells[cell]?.pieces[piece]?.sample ?? null;
-}
-
-function samePlace(a: Place | null, b: Place | null): boolean {
-  return a?.rank === b?.rank && a?.cell === b?.cell && a?.piece === b?.piece;
 }
 
 function HeadRow({ laneHead }: { laneHead: React.RefObject<HTMLDivElement | null> }) {
@@ -273,21 +277,36 @@ function RankRow({ rank, isOpen, at, onPoint, onChoose, onOpen, children }: Rank
 }
 
 const CARD_PX = 272;
-const CARD_HEIGHT_PX = 250;
+/** Of the card: its head and foot, and one fact. */
+const FRAME_PX = 70;
+const FACT_PX = 17;
 
-/** Under the sample's row, above it where there is no room; on the side with more room. */
-function cardPlace(grid: HTMLElement | null, geometry: GridGeometry, { rank, cell }: Place): CSSProperties {
+function cardStyle(
+  grid: HTMLElement | null,
+  geometry: GridGeometry,
+  { rank, cell, piece }: Place,
+  { numFacts, isHeld }: { numFacts: number; isHeld: boolean },
+): CSSProperties {
   const box = cellElement(grid, { rank, cell });
-  const lane = box?.parentElement;
-  if (!grid || !box || !lane) return {};
+  const lane = box?.parentElement?.getBoundingClientRect();
+  const at = geometry.ranks[rank]?.cells[cell];
+  const part = at?.pieces[piece];
+  if (!grid || !lane || !at || !part) return {};
   const frame = grid.getBoundingClientRect();
-  const [boxAt, laneAt] = [box.getBoundingClientRect(), lane.getBoundingClientRect()];
-  const start = (geometry.ranks[rank]?.cells[cell]?.left ?? 0) * laneAt.width + laneAt.left - frame.left;
-  // Over the figures beside the lanes it hides no sample of the same rollout.
-  const beside = frame.width - CARD_PX - 14;
-  const hasRoom = frame.right - laneAt.right >= CARD_PX;
-  const left = hasRoom ? beside : Math.max(0, Math.min(start, beside));
-  const below = boxAt.bottom - frame.top + 8;
-  const fitsBelow = boxAt.bottom + CARD_HEIGHT_PX < window.innerHeight;
-  return fitsBelow ? { left, top: below } : { left, bottom: frame.height - (laneAt.top - frame.top) + 4 };
+  const x = (share: number) => lane.left - frame.left + (at.left + at.width * share) * lane.width;
+  return placeCard({
+    sample: {
+      left: x(part.left),
+      right: x(part.left + part.width),
+      top: lane.top - frame.top,
+      bottom: lane.bottom - frame.top,
+    },
+    grid: frame,
+    lanesRight: lane.right - frame.left,
+    // What is held open is scrolled to, and stays with its sample.
+    view: isHeld ? EVERYWHERE : { top: -frame.top, bottom: window.innerHeight - frame.top },
+    card: { width: CARD_PX, height: FRAME_PX + numFacts * FACT_PX },
+  });
 }
+
+const EVERYWHERE = { top: 0, bottom: Number.POSITIVE_INFINITY };

@@ -68,6 +68,8 @@ function RunSchedule({
         selected={step}
         row={shown.row}
         firstRlStep={firstRlStep}
+        find={search.find}
+        onFind={(find) => setSearch({ find })}
         onSelect={(chosen) => setSearch({ step: chosen })}
       />
       <StepView

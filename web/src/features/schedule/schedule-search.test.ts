@@ -15,3 +15,8 @@ test("a sample is one of a step that is named", () => {
   expect(parseScheduleSearch({ step: 3, sample: 7 })).toEqual({ step: 3, sample: 7 });
   expect(parseScheduleSearch({ sample: 7 })).toEqual({});
 });
+
+test("where odd steps are looked for is kept once it is chosen", () => {
+  expect(parseScheduleSearch({ find: "all" })).toEqual({ find: "all" });
+  expect(parseScheduleSearch({ find: "everywhere" })).toEqual({});
+});

@@ -1,11 +1,14 @@
 /** What of the schedule's view lives in the URL. Parsed by the router; unknown or bad values fall away. */
 export const WIDTHS = ["measured", "predicted"] as const;
 export const COLOURS = ["tokens", "cost", "padding", "reward", "age", "carried"] as const;
+/** Where odd steps are looked for: a phase of a run that warms up, or both. */
+export const FINDS = ["rl", "warm", "all"] as const;
 const PACKERS = ["first_fit_decreasing", "first_fit"] as const;
 const BALANCES = ["cost", "tokens", "none"] as const;
 const BARRIERS = ["step", "micro_batch"] as const;
 
 export type Width = (typeof WIDTHS)[number];
+export type Find = (typeof FINDS)[number];
 export type Colour = (typeof COLOURS)[number];
 
 /** What shall be different from what ran, under the names of the API. */
@@ -27,6 +30,8 @@ export interface ScheduleSearch extends WhatIfSearch {
   sample?: number;
   width?: Width;
   colour?: Colour;
+  /** Absent: in the phase of the step that is shown. */
+  find?: Find;
 }
 
 export type ScheduleSearchPatch = { [K in keyof ScheduleSearch]?: ScheduleSearch[K] | undefined };
@@ -34,7 +39,9 @@ export type ScheduleSearchPatch = { [K in keyof ScheduleSearch]?: ScheduleSearch
 export function parseScheduleSearch(raw: Record<string, unknown>): ScheduleSearch {
   const width = WIDTHS.find((value) => value === raw.width);
   const colour = COLOURS.find((value) => value === raw.colour);
+  const find = FINDS.find((value) => value === raw.find);
   return {
+    ...(find !== undefined && { find }),
     ...(isCount(raw.step) && { step: raw.step }),
     ...(isCount(raw.step) && isCount(raw.sample) && { sample: raw.sample }),
     ...(width !== undefined && width !== "measured" && { width }),

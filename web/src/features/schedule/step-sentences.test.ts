@@ -163,3 +163,13 @@ test("who the ranks wait for is named, with the most of its work", () => {
   expect(lastRankSentence(schedule([[[50]], [[50]]]))).toBeNull();
   expect(lastRankSentence(schedule([[[50]]]))).toBeNull();
 });
+
+test("no sample is named where the ranks had the same work, or where none is much of it", () => {
+  const busy = schedule([[[770]], [[770]]], { token_cap: null, measured_s: [[0.763], [0.078]] });
+  expect(lastRankSentence(busy)).toEqual({
+    text: "Rank 0 ends last, 685\u00a0ms after the next.",
+    sample: undefined,
+  });
+  const many = schedule([[Array.from({ length: 153 }, () => 10)], [[900]]], { token_cap: null });
+  expect(lastRankSentence(many)?.sample).toBeUndefined();
+});

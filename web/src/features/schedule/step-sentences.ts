@@ -212,14 +212,16 @@ export function idleSentence(step: StepFigures, layout: string): string {
   return `The plan is ${points(predicted, bound)} above its bound: under ${layout} another schedule could end that much sooner at best.`;
 }
 
-/** For whom the ranks wait, and what of its work is most; null where nobody does. */
-export function lastRankSentence(schedule: Schedule): { text: string; sample: number } | null {
+/** For whom the ranks wait, and what of its work is most, where its work is why; null where nobody does. */
+export function lastRankSentence(schedule: Schedule): { text: string; sample: number | undefined } | null {
   const last = lastRank(schedule);
   if (!last) return null;
-  const { rank, aheadS, sample, share } = last;
-  const tokens = formatInteger(schedule.samples.num_tokens[sample] ?? 0);
-  const text = `Rank ${rank} ends last, ${formatDuration(aheadS)} after the next. ${sampleName(sample)} is ${formatPercent(share)} of its work, with ${tokens} tokens.`;
-  return { text, sample };
+  const { rank, aheadS, most } = last;
+  const lead = `Rank ${rank} ends last, ${formatDuration(aheadS)} after the next.`;
+  if (!most) return { text: lead, sample: undefined };
+  const tokens = formatInteger(schedule.samples.num_tokens[most.sample] ?? 0);
+  const text = `${lead} ${sampleName(most.sample)} is ${formatPercent(most.share)} of its work, with ${tokens} tokens.`;
+  return { text, sample: most.sample };
 }
 
 /** Where the rollouts of the step's iteration went: `512 generated = 136 trained + 376 filtered (zero variance)`. */

@@ -9,17 +9,20 @@ import type { MetricTrack } from "@/components/chart/metric-track";
 import { countTicks } from "@/components/chart/ticks";
 import { HERO_POINTS, type RunCharts, useTrackState } from "@/components/chart/use-run-charts";
 import { ProblemPanel } from "@/components/problem-panel";
+import { Segmented } from "@/components/segmented";
 import { formatInteger, formatPercent, MISSING } from "@/lib/numbers";
+import type { Find } from "./schedule-search";
 import styles from "./step-strip.module.css";
 import {
   columnAt,
   columnsIn,
+  findOf,
   oddest,
   oddStep,
   type PhaseSpan,
   type Pick,
-  phaseOf,
   type StripColumn,
+  spanOf,
   stripColumns,
 } from "./strip-columns";
 import { type LaneKind, StripLane } from "./strip-lane";
@@ -91,10 +94,14 @@ export interface StepStripProps {
   row: StepRow | null;
   /** Null: the run has one phase. */
   firstRlStep: number | null;
+  /** Where odd steps are looked for, once it is chosen. */
+  find: Find | undefined;
+  onFind: (find: Find) => void;
   onSelect: (step: number) => void;
 }
 
-export function StepStrip({ runId, charts, selected, row, firstRlStep, onSelect }: StepStripProps) {
+export function StepStrip(props: StepStripProps) {
+  const { runId, charts, selected, row, firstRlStep, onSelect } = props;
   const { history, batch } = charts;
   const tracks = useMemo(
     () => new Map(LANES.map(({ name }) => [name, history.want(name, HERO_POINTS)])),
@@ -102,6 +109,8 @@ export function StepStrip({ runId, charts, selected, row, firstRlStep, onSelect 
   );
   const numSteps = useCallback(() => batch.lastStep + 1, [batch]);
   const count = useSyncExternalStore((listener) => batch.onChange(listener), numSteps);
+  const inPhase = findOf(selected, firstRlStep);
+  const find = inPhase && (props.find ?? inPhase);
   const trackOf = (lane: Lane) => tracks.get(lane.name) as MetricTrack;
   const state = useTrackState(history, batch);
   const reload = useCallback(() => history.reload(), [history]);
@@ -121,7 +130,9 @@ export function StepStrip({ runId, charts, selected, row, firstRlStep, onSelect 
         <Finders
           runId={runId}
           selected={selected}
-          phase={phaseOf(selected, firstRlStep)}
+          find={find}
+          phase={spanOf(find, firstRlStep)}
+          onFind={props.onFind}
           trackOf={trackOf}
           onSelect={onSelect}
         />
@@ -137,7 +148,7 @@ export function StepStrip({ runId, charts, selected, row, firstRlStep, onSelect 
           />
         </div>
       ) : (
-        <div className={styles.lanes}>
+        <div className={styles.lanes} data-phases={inPhase !== null || undefined}>
           {LANES.map((lane) => (
             <div key={lane.name} className={styles.lane} data-lane={lane.kind}>
               <span className={styles.label}>{lane.label}</span>
@@ -191,6 +202,9 @@ function StripNote({ batch }: { batch: MetricTrack }) {
 interface FindersProps {
   runId: string;
   selected: number | null;
+  /** Null: there is nothing to choose from, the run has one phase. */
+  find: Find | null;
+  onFind: (find: Find) => void;
   /** Where it looks; null: everywhere. */
   phase: PhaseSpan | null;
   trackOf: (lane: Lane) => MetricTrack;
@@ -198,7 +212,7 @@ interface FindersProps {
 }
 
 /** Each press goes to the next oddest step; a button stays pressed while its step is shown. */
-function Finders({ runId, selected, phase, trackOf, onSelect }: FindersProps) {
+function Finders({ runId, selected, find: where, onFind, phase, trackOf, onSelect }: FindersProps) {
   const [found, setFound] = useState<{ lane: string; rank: number; step: number } | null>(null);
   const find = async (lane: Lane) => {
     const columns = oddest(columnsIn(stripColumns(trackOf(lane)), phase), lane.pick);
@@ -213,9 +227,10 @@ function Finders({ runId, selected, phase, trackOf, onSelect }: FindersProps) {
   };
   return (
     <div className={styles.finders}>
-      <span className={styles.label} data-plain={phase === null || undefined}>
-        {phase === null ? "Find" : `Find in ${PHASE_WORDS[phase.name]}`}
+      <span className={styles.label} data-plain={where === null || undefined}>
+        {where === null ? "Find" : "Find in"}
       </span>
+      {where !== null && <Segmented label="Find in" options={FIND_OPTIONS} value={where} onChange={onFind} />}
       {FINDS.map((lane) => (
         <Finder
           key={lane.name}
@@ -237,6 +252,11 @@ function within(column: StripColumn, phase: PhaseSpan | null): StripColumn {
   return { ...column, step: Math.max(column.step, first), lastStep: Math.min(column.lastStep, last) };
 }
 
+const FIND_OPTIONS: { value: Find; label: string }[] = [
+  { value: "rl", label: "RL steps" },
+  { value: "warm", label: "Warm start" },
+  { value: "all", label: "All steps" },
+];
 const PHASE_WORDS = { "warm start": "the warm start", RL: "RL steps" } as const;
 
 interface FinderProps {

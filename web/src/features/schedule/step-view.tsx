@@ -103,7 +103,9 @@ function Loaded({ run, row, record, ...head }: LoadedProps) {
     () => (width === "measured" ? geometry : gridGeometry(schedule, "measured", row)),
     [geometry, width, schedule, row],
   );
-  const onShow = (sample: number) => head.setSearch({ sample });
+  // A sample is one of a step: the address names both. The sample that is shown is closed.
+  const onShow = (sample: number) =>
+    head.setSearch({ step: row.step, sample: sample === search.sample ? undefined : sample });
   const label = `Schedule of step ${formatInteger(row.step)}`;
   return (
     <>
@@ -113,12 +115,14 @@ function Loaded({ run, row, record, ...head }: LoadedProps) {
             <StepHead {...head} row={row} colours={colours} search={{ ...search, colour }} />
             <FindingLine record={record} row={row} onShow={onShow} />
             <ScheduleGrid
+              runId={run.id}
               schedule={schedule}
               geometry={geometry}
               scale={scale}
               step={row}
               label={label}
               pointed={search.sample ?? null}
+              onClose={() => head.setSearch({ sample: undefined })}
               onOpen={(rollout) =>
                 navigate({ to: "/runs/$runId/rollouts", params: { runId: run.id }, search: { rollout } })
               }

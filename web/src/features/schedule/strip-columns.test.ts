@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { MetricTrack } from "@/components/chart/metric-track";
-import { columnAt, columnsIn, oddest, oddStep, phaseOf, stripColumns } from "./strip-columns";
+import { columnAt, columnsIn, findOf, oddest, oddStep, spanOf, stripColumns } from "./strip-columns";
 
 function track(): MetricTrack {
   const made = new MetricTrack("num_over_cap");
@@ -49,14 +49,15 @@ test("the step that a column was drawn for", () => {
   expect(oddStep([], [], "most")).toBeNull();
 });
 
-test("odd steps are looked for in the phase of the reader", () => {
+test("odd steps are looked for in the phase of the reader, or where they say", () => {
   const column = (step: number, lastStep: number) => ({ step, lastStep, most: step, least: step });
   const columns = [column(0, 1), column(2, 3), column(4, 5)];
-  expect(phaseOf(7, 0)).toBeNull();
-  expect(phaseOf(7, null)).toBeNull();
-  expect(phaseOf(null, 3)).toEqual({ name: "RL", first: 3, last: null });
-  expect(columnsIn(columns, phaseOf(4, 3)).map(({ step }) => step)).toEqual([4]);
-  expect(columnsIn(columns, phaseOf(1, 3)).map(({ step }) => step)).toEqual([0]);
-  expect(columnsIn(columns, phaseOf(5, 5)).map(({ step }) => step)).toEqual([4]);
+  expect([findOf(7, 0), findOf(7, null)]).toEqual([null, null]);
+  expect([findOf(null, 3), findOf(4, 3), findOf(2, 3)]).toEqual(["rl", "rl", "warm"]);
+  expect(spanOf("rl", 3)).toEqual({ name: "RL", first: 3, last: null });
+  expect([spanOf("all", 3), spanOf(null, 3), spanOf("rl", null)]).toEqual([null, null, null]);
+  expect(columnsIn(columns, spanOf("rl", 3)).map(({ step }) => step)).toEqual([4]);
+  expect(columnsIn(columns, spanOf("warm", 3)).map(({ step }) => step)).toEqual([0]);
+  expect(columnsIn(columns, spanOf("rl", 5)).map(({ step }) => step)).toEqual([4]);
   expect(columnsIn(columns, null)).toEqual(columns);
 });

@@ -1,5 +1,6 @@
 /** The lanes of the strip over all steps: one column per point or bucket, its largest value shown. Pure. */
 import type { MetricTrack } from "@/components/chart/metric-track";
+import type { Find } from "./schedule-search";
 
 export type Pick = "most" | "least";
 
@@ -26,10 +27,16 @@ export interface PhaseSpan {
   last: number | null;
 }
 
-/** The phase in which a reader of that step looks for odd ones; null: the run has one phase. */
-export function phaseOf(step: number | null, firstRlStep: number | null): PhaseSpan | null {
+/** Where a reader of that step looks for odd ones unless told otherwise; null: the run has one phase. */
+export function findOf(step: number | null, firstRlStep: number | null): Find | null {
   if (firstRlStep === null || firstRlStep === 0) return null;
-  return step !== null && step < firstRlStep
+  return step !== null && step < firstRlStep ? "warm" : "rl";
+}
+
+/** The steps in which odd ones are looked for; null: all. */
+export function spanOf(find: Find | null, firstRlStep: number | null): PhaseSpan | null {
+  if (find === null || find === "all" || firstRlStep === null) return null;
+  return find === "warm"
     ? { name: "warm start", first: 0, last: firstRlStep - 1 }
     : { name: "RL", first: firstRlStep, last: null };
 }

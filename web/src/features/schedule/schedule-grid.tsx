@@ -90,7 +90,8 @@ export function ScheduleGrid(props: ScheduleGridProps) {
       const { top, bottom } = box?.getBoundingClientRect() ?? { top: 0, bottom: 0 };
       // What is in view stays where it is.
       if (top < 0 || bottom > window.innerHeight) box?.scrollIntoView({ block: "center" });
-      cardBox.current?.scrollIntoView({ block: "nearest" });
+      // Not before it has its place.
+      if (cardBox.current?.style.top) cardBox.current.scrollIntoView({ block: "nearest" });
     });
     return () => cancelAnimationFrame(frame);
   }, [geometry, pointed, setFocus]);

@@ -67,6 +67,7 @@ function RunSchedule({
         charts={charts}
         selected={step}
         row={shown.row}
+        warmsUp={run.spec?.warm_start != null}
         firstRlStep={firstRlStep}
         find={search.find}
         onFind={(find) => setSearch({ find })}

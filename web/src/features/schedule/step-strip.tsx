@@ -92,6 +92,8 @@ export interface StepStripProps {
   charts: RunCharts;
   selected: number | null;
   row: StepRow | null;
+  /** Whether a supervised phase comes first. */
+  warmsUp: boolean;
   /** Null: the run has one phase. */
   firstRlStep: number | null;
   /** Where odd steps are looked for, once it is chosen. */
@@ -138,7 +140,7 @@ export function StepStrip(props: StepStripProps) {
         />
       </div>
       {state.kind === "failed" ? (
-        <div className={styles.failed}>
+        <div className={styles.failed} data-phases={props.warmsUp || undefined}>
           <ProblemPanel
             title="The steps did not load"
             detail={problemSentence(state.error)}
@@ -148,7 +150,7 @@ export function StepStrip(props: StepStripProps) {
           />
         </div>
       ) : (
-        <div className={styles.lanes} data-phases={inPhase !== null || undefined}>
+        <div className={styles.lanes} data-phases={props.warmsUp || undefined}>
           {LANES.map((lane) => (
             <div key={lane.name} className={styles.lane} data-lane={lane.kind}>
               <span className={styles.label}>{lane.label}</span>

@@ -18,6 +18,7 @@ import { SchedulePage } from "@/features/schedule/schedule-page";
 import { parseScheduleSearch } from "@/features/schedule/schedule-search";
 import { parseSystemSearch } from "@/features/system/system-search";
 import { parseTimelineSearch } from "@/features/timeline/timeline-search";
+import { PageCode } from "./page-code";
 import { PageMissing, Root } from "./root";
 
 const NewRunPage = lazy(async () => {
@@ -180,7 +181,7 @@ const timelineRoute = createRoute({
     const { runId } = timelineRoute.useParams();
     const navigate = timelineRoute.useNavigate();
     return (
-      <Suspense>
+      <PageCode>
         <TimelinePage
           key={runId}
           runId={runId}
@@ -193,7 +194,7 @@ const timelineRoute = createRoute({
             })
           }
         />
-      </Suspense>
+      </PageCode>
     );
   },
 });
@@ -206,7 +207,7 @@ const rolloutsRoute = createRoute({
     const { runId } = rolloutsRoute.useParams();
     const navigate = rolloutsRoute.useNavigate();
     return (
-      <Suspense>
+      <PageCode>
         <RolloutsPage
           key={runId}
           runId={runId}
@@ -219,7 +220,7 @@ const rolloutsRoute = createRoute({
             })
           }
         />
-      </Suspense>
+      </PageCode>
     );
   },
 });
@@ -232,7 +233,7 @@ const logsRoute = createRoute({
     const { runId } = logsRoute.useParams();
     const navigate = logsRoute.useNavigate();
     return (
-      <Suspense>
+      <PageCode>
         <LogsPage
           key={runId}
           runId={runId}
@@ -245,7 +246,7 @@ const logsRoute = createRoute({
             })
           }
         />
-      </Suspense>
+      </PageCode>
     );
   },
 });
@@ -258,7 +259,7 @@ const configRoute = createRoute({
     const { runId } = configRoute.useParams();
     const navigate = configRoute.useNavigate();
     return (
-      <Suspense>
+      <PageCode>
         <ConfigPage
           runId={runId}
           search={configRoute.useSearch()}
@@ -270,7 +271,7 @@ const configRoute = createRoute({
             })
           }
         />
-      </Suspense>
+      </PageCode>
     );
   },
 });
@@ -283,7 +284,7 @@ const eventsRoute = createRoute({
     const { runId } = eventsRoute.useParams();
     const navigate = eventsRoute.useNavigate();
     return (
-      <Suspense>
+      <PageCode>
         <EventsPage
           runId={runId}
           search={eventsRoute.useSearch()}
@@ -291,7 +292,7 @@ const eventsRoute = createRoute({
             navigate({ search: parseEventsSearch({ ...search }), replace: true, resetScroll: false })
           }
         />
-      </Suspense>
+      </PageCode>
     );
   },
 });
@@ -304,7 +305,7 @@ const checkpointsRoute = createRoute({
     const { runId } = checkpointsRoute.useParams();
     const navigate = checkpointsRoute.useNavigate();
     return (
-      <Suspense>
+      <PageCode>
         <CheckpointsPage
           runId={runId}
           search={checkpointsRoute.useSearch()}
@@ -312,7 +313,7 @@ const checkpointsRoute = createRoute({
             navigate({ search: parseCheckpointsSearch({ ...search }), replace: true, resetScroll: false })
           }
         />
-      </Suspense>
+      </PageCode>
     );
   },
 });
@@ -325,7 +326,7 @@ const ledgerRoute = createRoute({
     const { runId } = ledgerRoute.useParams();
     const navigate = ledgerRoute.useNavigate();
     return (
-      <Suspense>
+      <PageCode>
         <LedgerPage
           runId={runId}
           search={ledgerRoute.useSearch()}
@@ -333,7 +334,7 @@ const ledgerRoute = createRoute({
             navigate({ search: parseLedgerSearch({ ...search }), replace: true, resetScroll: false })
           }
         />
-      </Suspense>
+      </PageCode>
     );
   },
 });
@@ -346,7 +347,7 @@ const systemRoute = createRoute({
     const { runId } = systemRoute.useParams();
     const navigate = systemRoute.useNavigate();
     return (
-      <Suspense>
+      <PageCode>
         <SystemPage
           runId={runId}
           search={systemRoute.useSearch()}
@@ -358,7 +359,7 @@ const systemRoute = createRoute({
             })
           }
         />
-      </Suspense>
+      </PageCode>
     );
   },
 });

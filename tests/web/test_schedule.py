@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from fractions import Fraction
+from typing import Literal
 
 import pytest
 from PIL import Image
@@ -371,7 +372,9 @@ def test_enter_is_promised_where_the_grid_has_the_focus_and_escape_puts_the_card
 
 @pytest.mark.parametrize("count", [500, 900], ids=["as elements", "on a canvas"])
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_narrow_samples_show_their_own_colour(server: LiveServer, page: Page, count: int, theme: str) -> None:
+def test_narrow_samples_show_their_own_colour(
+    server: LiveServer, page: Page, count: int, theme: Literal["light", "dark"]
+) -> None:
     page.emulate_media(color_scheme=theme)
     show(server, page, step_message(0, lengths=[1] * count), name="narrow")
     cell = page.locator("[data-cell='0-0']")

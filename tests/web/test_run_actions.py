@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.server.live_server import LiveServer
-from tests.server.record_factories import checkpoint_message, post
+from tests.server.record_factories import checkpoint_message, log_line, post
 from tests.web.browser import severe_findings
 from tests.web.recorded_run import record, tell
 
@@ -71,10 +71,60 @@ def test_a_failed_run_goes_on_from_a_checkpoint_of_its_own(server: LiveServer, p
     failed = page.get_by_role("alert")
     expect(failed).to_contain_text("Run failed at step 3: loss is NaN on rank 1")
     expect(failed.get_by_role("button", name="Retry from 2")).to_be_visible()
-    assert failed.get_by_role("link", name="Open log").get_attribute("href") == f"/runs/{run.id}/logs?level=error"
     page.get_by_role("region", name="Checkpoints", exact=True).get_by_role("button", name="Retry from 1").click()
     expect(page.get_by_role("region", name="Run", exact=True)).to_contain_text("Queued")
     assert "step 1" in str(server.get(f"/runs/{run.id}/events")["items"][-1])
+
+
+def test_the_log_of_a_failure_opens_at_its_first_error(server: LiveServer, page: Page) -> None:
+    run = server.launch(name="errs")
+    lines = [log_line(k, f"line {k}", level="error" if k in (2, 4) else "info") for k in range(6)]
+    assert post(server, run, "logs", *lines).status_code == 200
+    tell(server, run, "state", outcome="failed", reason="broken\n\nTraceback (most recent call last):\nbroken")
+    page.goto(f"{server.url}/runs/{run.id}")
+    failed = page.get_by_role("alert")
+    expect(failed.get_by_text("Traceback", exact=True)).to_be_visible()
+    expect(failed.get_by_role("link", name="Open log")).to_have_attribute("href", re.compile(r"logs\?line=\d+$"))
+    failed.get_by_role("link", name="Open log").click()
+    expect(page.locator("[data-pointed]")).to_contain_text("line 2")
+    expect(page.get_by_role("region", name="Lines")).to_contain_text("line 5")
+
+
+def test_the_log_of_a_driver_that_was_killed_opens_at_its_end(server: LiveServer, page: Page) -> None:
+    run = server.launch(name="killed")
+    assert post(server, run, "logs", *(log_line(k, f"line {k}") for k in range(300))).status_code == 200
+    printed = "\n".join(f"line {k}" for k in range(260, 300))
+    reason = f"The driver was killed by signal 9 (SIGKILL) and made no last report.\n\n{printed}"
+    tell(server, run, "state", outcome="failed", reason=reason)
+    page.goto(f"{server.url}/runs/{run.id}")
+    failed = page.get_by_role("alert")
+    failed.get_by_text("Last lines of the driver’s output").click()
+    output, banner = failed.locator("pre").bounding_box(), failed.bounding_box()
+    assert output is not None
+    assert banner is not None
+    assert output["width"] > banner["width"] - 40
+    failed.get_by_role("link", name="Open log").click()
+    expect(page).to_have_url(re.compile(r"/logs$"))
+    expect(page.get_by_role("region", name="Lines")).to_contain_text("line 299")
+    page.get_by_role("button", name="Errors").click()
+    page.get_by_role("button", name="Show all lines").click()
+    expect(page.get_by_role("region", name="Lines")).to_contain_text("line 299")
+
+
+def test_why_a_run_stands_takes_two_lines_of_its_row(server: LiveServer, page: Page) -> None:
+    run = server.launch(name="long")
+    record(server, run, range(3))
+    reason = "The driver was killed by signal 9 (SIGKILL), as the system does when memory runs out."
+    tell(server, run, "state", outcome="failed", reason=reason)
+    server.submit(name="waits")
+    page.goto(server.url)
+    heights = []
+    for name in ("long", "waits"):
+        row = page.get_by_role("row").filter(has=page.get_by_role("link", name=name, exact=True))
+        heights.append(row.evaluate("row => row.getBoundingClientRect().height"))
+    assert heights[0] == heights[1]
+    told = page.get_by_text(reason)
+    assert told.evaluate("text => text.closest('span').getBoundingClientRect().height") == 30
 
 
 def test_the_command_that_exports_a_checkpoint_is_copied(server: LiveServer, page: Page) -> None:

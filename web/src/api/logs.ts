@@ -1,4 +1,5 @@
 /** Lines of a run's logs, page by page. They do not pass through Query: there may be very many of them. */
+import { queryOptions } from "@tanstack/react-query";
 import { client, dataOf } from "./client";
 import type { LogLevel, LogPage } from "./types";
 
@@ -7,6 +8,7 @@ export interface LogFilter {
   /** At least. */
   level?: LogLevel;
   q?: string;
+  attempt?: number;
 }
 
 export interface LogPageRequest {
@@ -28,4 +30,16 @@ export async function fetchLogPage(
       signal,
     }),
   );
+}
+
+/** Id of the first line of an attempt that is an error; null where none is, as when a process was killed. */
+export function firstErrorOptions(runId: string, attempt: number) {
+  return queryOptions({
+    queryKey: ["first-error", runId, attempt],
+    queryFn: async ({ signal }) => {
+      const filter: LogFilter = { level: "error", ...(attempt > 0 && { attempt }) };
+      const { items } = await fetchLogPage(runId, filter, { after: 0, limit: 1 }, signal);
+      return items[0]?.id ?? null;
+    },
+  });
 }

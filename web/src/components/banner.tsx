@@ -11,10 +11,12 @@ export interface BannerProps {
   /** One sentence. */
   children: ReactNode;
   detail?: ReactNode;
+  /** Below both, over the whole width. */
+  below?: ReactNode;
   actions?: ReactNode;
 }
 
-export function Banner({ kind, icon, children, detail, actions }: BannerProps) {
+export function Banner({ kind, icon, children, detail, below, actions }: BannerProps) {
   return (
     <div className={classNames(styles.banner, styles[kind])} role={kind === "error" ? "alert" : "status"}>
       <Icon name={icon ?? (kind === "error" ? "cross" : "warning")} />
@@ -23,6 +25,7 @@ export function Banner({ kind, icon, children, detail, actions }: BannerProps) {
         {detail && <small className={styles.detail}>{detail}</small>}
       </p>
       {actions && <div className={styles.actions}>{actions}</div>}
+      {below && <div className={styles.below}>{below}</div>}
     </div>
   );
 }

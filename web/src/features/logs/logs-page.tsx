@@ -141,7 +141,7 @@ function NoLines({ run, search, setSearch }: NoLinesProps) {
     return (
       <EmptyState
         title="No line matches"
-        actions={<Button onClick={() => setSearch(clear)}>Clear filter</Button>}
+        actions={<Button onClick={() => setSearch(clear)}>Show all lines</Button>}
       >
         {source && (
           <>

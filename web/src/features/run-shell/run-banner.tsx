@@ -5,6 +5,7 @@ import { Link } from "@tanstack/react-router";
 import type { ToggleEvent } from "react";
 import { advisoriesOptions } from "@/api/advisories";
 import { useResumeStep } from "@/api/checkpoints";
+import { firstErrorOptions } from "@/api/logs";
 import { problemSentence } from "@/api/problem";
 import { useRunWish } from "@/api/run-actions";
 import type { Advisory, Run } from "@/api/types";
@@ -18,6 +19,7 @@ import { formatInteger } from "@/lib/numbers";
 import { capitalised, firstLine } from "@/lib/texts";
 import { formatMoment } from "@/lib/times";
 import { useNow } from "@/lib/use-now";
+import { outputOf } from "./failure-output";
 import styles from "./run-banner.module.css";
 
 export function RunBanner({ run }: { run: Run }) {
@@ -31,22 +33,20 @@ export function RunBanner({ run }: { run: Run }) {
 function FailedBanner({ run }: { run: Run }) {
   const reason = run.reason ?? "";
   const cause = firstLine(reason);
-  const traceback = reason.slice(reason.indexOf(cause) + cause.length).trim();
+  const output = outputOf(reason);
   const where = run.num_steps > 0 ? `at step ${formatInteger(run.num_steps)}` : "before its first step";
   return (
     <Banner
       kind="error"
       actions={<FailedActions run={run} />}
-      detail={
-        <>
-          <WorstAdvisory runId={run.id} />
-          {traceback && (
-            <details className={styles.traceback} onToggle={showEnd}>
-              <summary>First traceback</summary>
-              <ForeignText text={traceback} />
-            </details>
-          )}
-        </>
+      detail={<WorstAdvisory runId={run.id} />}
+      below={
+        output && (
+          <details className={styles.output} onToggle={showEnd}>
+            <summary>{output.title}</summary>
+            <ForeignText text={output.text} />
+          </details>
+        )
       }
     >
       Run failed {where}
@@ -59,7 +59,7 @@ function FailedBanner({ run }: { run: Run }) {
   );
 }
 
-/** The error is the last line of a traceback. */
+/** The error is the last line of a traceback, and what a process did last stands last in its output. */
 function showEnd({ currentTarget }: ToggleEvent<HTMLDetailsElement>) {
   const text = currentTarget.querySelector("pre");
   if (text) text.scrollTop = text.scrollHeight;
@@ -84,9 +84,10 @@ function WorstAdvisory({ runId }: { runId: string }) {
   );
 }
 
-function OpenLog({ runId, level }: { runId: string; level?: "error" }) {
+/** `line`: where to begin; without one at the newest. Nothing is left out: what led to an error is often no error. */
+function OpenLog({ runId, line }: { runId: string; line?: number | null | undefined }) {
   return (
-    <ButtonLink to="/runs/$runId/logs" params={{ runId }} search={level ? { level } : {}}>
+    <ButtonLink to="/runs/$runId/logs" params={{ runId }} search={line == null ? {} : { line }}>
       Open log
     </ButtonLink>
   );
@@ -96,6 +97,7 @@ function OpenLog({ runId, level }: { runId: string; level?: "error" }) {
 function FailedActions({ run }: { run: Run }) {
   const wish = useRunWish();
   const resumeStep = useResumeStep(run.id);
+  const { data: errorLine } = useQuery(firstErrorOptions(run.id, run.attempt));
   const retry = (fromStep: number) =>
     wish.mutate(
       { runId: run.id, wish: { kind: "retry", fromStep } },
@@ -103,7 +105,7 @@ function FailedActions({ run }: { run: Run }) {
     );
   return (
     <>
-      <OpenLog runId={run.id} level="error" />
+      <OpenLog runId={run.id} line={errorLine} />
       {resumeStep != null && run.kind === "managed" && (
         <Button disabled={wish.isPending} onClick={() => retry(resumeStep)}>
           Retry from {formatInteger(resumeStep)}

@@ -95,6 +95,14 @@ def padded(message: StepMessage, *padding: Sequence[int]) -> StepMessage:
     return message.model_copy(update={"schedule": told, "padding_frac": share})
 
 
+def idling(message: StepMessage, idle_frac: float) -> StepMessage:
+    """The step with a second rank that waits so long, at most 0.5, in the mean of both."""
+    schedule = message.schedule
+    assert schedule is not None
+    told = schedule.model_copy(update={"measured_s": _times(schedule.micro_batches, idle_frac=idle_frac)})
+    return message.model_copy(update={"schedule": told, "measured_idle_frac": idle_frac})
+
+
 def _facts(step: int, shapes: Sequence[SampleShape]) -> dict[str, Any]:
     started_at = START + timedelta(seconds=step % 10**6)
     return {
@@ -170,10 +178,12 @@ def _schedule(shapes: Sequence[SampleShape]) -> dict[str, Any]:
     }
 
 
-def _times(micro_batches: Sequence[Sequence[Sequence[int]]]) -> tuple[tuple[float, ...], ...]:
+def _times(
+    micro_batches: Sequence[Sequence[Sequence[int]]], *, idle_frac: float = IDLE_FRAC
+) -> tuple[tuple[float, ...], ...]:
     """Seconds of each micro-batch of two ranks, which have equally many."""
     first, second = micro_batches
-    return (0.01,) * len(first), (0.01 * (1 - 2 * IDLE_FRAC),) * len(second)
+    return (0.01,) * len(first), (0.01 * (1 - 2 * idle_frac),) * len(second)
 
 
 def batch_json(*steps: StepMessage, attempt: int = 1) -> dict[str, Any]:

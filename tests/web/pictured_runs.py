@@ -10,6 +10,7 @@ from pathlib import Path
 
 from orchestrator.contracts.run_state import RunTrigger
 from server.retention.limits import RetentionLimits
+from tests.server.factories import idling
 from tests.server.live_server import LaunchedRun, LiveServer, running_server
 from tests.server.record_factories import (
     checkpoint_message,
@@ -20,7 +21,7 @@ from tests.server.record_factories import (
 )
 from tests.server.test_external import bare_step, external
 from tests.web.recorded_detail import record_detail, record_lines, recorded_lines
-from tests.web.recorded_run import NUM_STEPS, beat, record, tell
+from tests.web.recorded_run import NUM_STEPS, beat, record, recorded_step, tell
 from tests.web.whole_run import record_whole_run
 
 KEPT = RetentionLimits(rollout_steps=200, log_lines=200, schedule_steps=200, timeline_steps=200)
@@ -102,10 +103,12 @@ def _pruned(server: LiveServer) -> LaunchedRun:
 
 
 def _broken(server: LiveServer) -> LaunchedRun:
-    """It was retried at step 60, and its loss broke."""
+    """Its ranks waited for each other, and its loss broke."""
     first = server.launch(name="loss-breaks", tags={"task": "math", "seed": "17"})
     for start in range(0, 80, 20):
-        record(server, first, range(start, start + 20))
+        steps = [idling(recorded_step(step), 0.2) for step in range(start, start + 20)]
+        answer = server.record(first, *steps)
+        assert answer.status_code == 200, answer.text
     answer = post(server, first, "checkpoints", checkpoint_message(40), checkpoint_message(60))
     assert answer.status_code == 200, answer.text
     record(server, first, range(80, 82), loss="NaN")

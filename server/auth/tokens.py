@@ -34,12 +34,17 @@ class TokenStore:
         self._remembered: dict[str, Principal] = {}
         self._admin_hash = ""
         self._rotating = threading.Lock()
+        self._counting = threading.Lock()
         self._num_ended = 0
 
     @property
     def num_ended(self) -> int:
         """How many tokens were revoked or rotated since the start: while it stays, no token ended but by its time."""
         return self._num_ended
+
+    def _count_ended(self) -> None:
+        with self._counting:
+            self._num_ended += 1
 
     def prepare(self) -> None:
         """Make the admin token at the first start; later starts use the one in the file."""
@@ -102,7 +107,7 @@ class TokenStore:
             transaction.connection.execute(revoke)
 
         self._writer.run(work)
-        self._num_ended += 1
+        self._count_ended()
 
     def rotate(self, token_id: int) -> NewToken:
         """Give a program's token another secret; the old one ends at once. Raises NotFoundError or ConflictError."""
@@ -122,7 +127,7 @@ class TokenStore:
             return NewToken(id=token_id, name=row.name, access=row.access, token=token)
 
         rotated = self._writer.run(work)
-        self._num_ended += 1
+        self._count_ended()
         return rotated
 
     def rotate_admin(self) -> str:
@@ -141,7 +146,7 @@ class TokenStore:
             self._remembered[hash_token(token)] = Principal(access=Access.ADMIN, name="admin")
             old, self._admin_hash = self._admin_hash, hash_token(token)
             self._remembered.pop(old, None)
-        self._num_ended += 1
+        self._count_ended()
         return token
 
     def create_login_code(self) -> str:

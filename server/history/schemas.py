@@ -12,9 +12,9 @@ from trainer.contracts.text_model import TextModel
 MAX_QUERY_RUNS = 50
 MAX_QUERY_NAMES = 100
 MAX_QUERY_POINTS = 10_000
+"""Of each series, when it comes as buckets."""
 MAX_ANSWER_POINTS = 2_000_000
 """Of all series of one answer; they are in memory together: about 200 MB, and four seconds to read."""
-"""Of each series, when it comes as buckets."""
 
 
 class XAxis(StrEnum):

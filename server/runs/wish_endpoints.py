@@ -8,6 +8,7 @@ from server.auth.access import Access, requires
 from server.dependencies import Asking, Live, Reading, Remover, Runs, Supervisor, Wishes
 from server.errors import ConflictError
 from server.http.guarded_route import GuardedRoute
+from server.runs import queries
 from server.runs.changed_spec import changed_spec
 from server.runs.clone_name import free_clone_name
 from server.runs.machine_check import check_on_this_machine, refuse_secrets
@@ -62,10 +63,10 @@ def retry_run(
 
 @router.get("/clone-name", operation_id="proposeCloneName")
 @requires(Access.READ)
-def propose_clone_name(run_id: str, database: Reading, response: Response) -> CloneName:
+def propose_clone_name(run_id: str, database: Reading) -> CloneName:
     """What a clone of a run would be called now: the run's name with the next number that no run has."""
-    parent = shown_run(database, run_id, response)
     with database.read() as connection:
+        parent = queries.run_detail(connection, run_id)
         return CloneName(name=free_clone_name(connection, parent.name))
 
 

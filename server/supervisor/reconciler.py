@@ -34,8 +34,9 @@ _ROUND_S = 0.5
 """Between two looks while there are runs to watch."""
 _IDLE_ROUND_S = 5.0
 _RETRY_S = 5.0
-_WAITS_FOR_RAY = "waits for Ray: "
 """After a round that failed."""
+_WAITS_FOR_RAY = "waits for Ray: "
+"""How the reason begins of a run that a Ray head does not let start."""
 _UNFINISHED = [state for state in RunState if not state.is_terminal]
 
 

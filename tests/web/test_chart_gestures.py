@@ -89,11 +89,24 @@ def place(page: Page) -> Place:
     return Place(left=box["x"], width=box["width"], y=box["y"] + box["height"] / 2)
 
 
-def shown_range(page: Page) -> tuple[float, float] | None:
-    """What the address says once the hand rests; None: all there is."""
-    page.wait_for_timeout(_RESTS_MS)
-    asked = parse_qs(urlparse(page.url).query)
+def range_in(url: str) -> tuple[float, float] | None:
+    """What the address says; None: all there is."""
+    asked = parse_qs(urlparse(url).query)
     return (float(asked["from"][0]), float(asked["to"][0])) if "from" in asked else None
+
+
+def shown_range(page: Page) -> tuple[float, float] | None:
+    """The range once the hand rests, where it may be the one before."""
+    page.wait_for_timeout(_RESTS_MS)
+    return range_in(page.url)
+
+
+def next_range(page: Page, before: tuple[float, float] | None) -> tuple[float, float]:
+    """The range once the address says another one than before, and stays with it."""
+    page.wait_for_url(lambda url: range_in(url) not in (before, None))
+    found = shown_range(page)
+    assert found is not None
+    return found
 
 
 def turn(page: Page, at: tuple[float, float], *, by: float, key: str | None = None) -> None:
@@ -110,23 +123,24 @@ def test_the_wheel_zooms_where_the_pointer_is_and_moves_what_is_zoomed(shown: Sh
     page.goto(getattr(shown, address))
     plot = place(page)
     turn(page, plot.at(0.25), by=-400, key="Control")
-    zoomed = shown_range(page)
-    assert zoomed is not None
+    zoomed = next_range(page, None)
     under_pointer = zoomed[0] + 0.25 * (zoomed[1] - zoomed[0])
     assert under_pointer == pytest.approx(0.25 * NUM_STEPS, abs=1.0)
     assert zoomed[1] - zoomed[0] < NUM_STEPS / 1.8
     turn(page, plot.at(0.5), by=plot.width / 10, key="Shift")
-    moved = shown_range(page)
-    assert moved is not None
+    moved = next_range(page, zoomed)
     tenth = (zoomed[1] - zoomed[0]) / 10
     assert moved == pytest.approx((zoomed[0] + tenth, zoomed[1] + tenth), abs=0.1)
     turn(page, plot.at(0.5), by=4000, key="Control")
-    assert shown_range(page) is None
+    page.wait_for_url(lambda url: range_in(url) is None)
 
 
 def test_a_plain_wheel_scrolls_the_page(shown: Shown, page: Page) -> None:
     page.goto(shown.overview)
-    turn(page, place(page).at(0.5), by=300)
+    plot = place(page)
+    # The panels below the chart come after it: until then there is nothing to scroll to.
+    page.wait_for_function("() => document.documentElement.scrollHeight > innerHeight + 100")
+    turn(page, plot.at(0.5), by=300)
     page.wait_for_function("() => scrollY > 0")
     assert shown_range(page) is None
 
@@ -138,8 +152,7 @@ def test_a_drag_with_shift_takes_the_chart_along_and_draws_what_it_uncovers(
     page.goto(getattr(shown, address))
     plot = place(page)
     turn(page, plot.at(0.5), by=-600, key="Control")
-    before = shown_range(page)
-    assert before is not None
+    before = next_range(page, None)
     canvas = page.locator("canvas").first
     page.mouse.move(*plot.at(0.2))
     page.keyboard.down("Shift")
@@ -147,14 +160,13 @@ def test_a_drag_with_shift_takes_the_chart_along_and_draws_what_it_uncovers(
     # No answer comes: what is drawn at the left is what was known before.
     page.route("**/api/v1/metrics/query?**", lambda route: None)
     page.mouse.move(*plot.at(0.7), steps=8)
-    assert canvas.evaluate(_DRAWN) > 0.9
+    _wait_until_drawn(canvas)
     page.mouse.up()
     page.keyboard.up("Shift")
-    after = shown_range(page)
-    assert after is not None
+    after = next_range(page, before)
     half = (before[1] - before[0]) / 2
     assert after == pytest.approx((before[0] - half, before[1] - half), abs=0.5)
-    assert canvas.evaluate(_DRAWN) > 0.9
+    _wait_until_drawn(canvas)
     # No click came of it: the page is the same.
     expect(over(page)).to_be_visible()
     page.unroute_all(behavior="ignoreErrors")
@@ -168,20 +180,17 @@ def test_keys_zoom_and_move(shown: Shown, page: Page, address: str) -> None:
     assert shown_range(page) is None
     page.keyboard.press("+")
     page.keyboard.press("+")
-    quarter = shown_range(page)
-    assert quarter is not None
+    quarter = next_range(page, None)
     page.keyboard.press(",")
-    left = shown_range(page)
-    assert left is not None
+    left = next_range(page, quarter)
     assert left[0] < quarter[0]
     for _ in range(20):
         page.keyboard.press(".")
-    end = shown_range(page)
-    assert end is not None
+    end = next_range(page, left)
     assert end[1] - end[0] == pytest.approx(quarter[1] - quarter[0], abs=0.01)
     assert end[1] >= NUM_STEPS - 1.01
     page.keyboard.press("0")
-    assert shown_range(page) is None
+    page.wait_for_url(lambda url: range_in(url) is None)
 
 
 def test_what_is_chosen_right_after_a_movement_holds(shown: Shown, page: Page) -> None:
@@ -205,7 +214,7 @@ def test_a_part_that_a_link_opened_is_moved_too(shown: Shown, page: Page) -> Non
     expect(page.get_by_text("Steps 40 to 59")).to_be_visible()
     page.wait_for_load_state("networkidle")
     page.keyboard.press(".")
-    assert shown_range(page) == pytest.approx((44.0, 64.0))
+    assert next_range(page, (40.0, 60.0)) == pytest.approx((44.0, 64.0))
     expect(page.get_by_text("Steps 44 to 63")).to_be_visible()
 
 
@@ -216,18 +225,25 @@ def test_fingers_move_and_stretch_a_chart_and_still_scroll_the_page(browser: Bro
         page.goto(shown.overview)
         plot = place(page)
         _fingers(page, [[plot.at(0.4), plot.at(0.6)], [plot.at(0.2), plot.at(0.8)]])
-        zoomed = shown_range(page)
-        assert zoomed is not None
+        zoomed = next_range(page, None)
         assert zoomed[1] - zoomed[0] == pytest.approx(NUM_STEPS / 3, rel=0.15)
         _fingers(page, [[plot.at(0.4)], [plot.at(0.8)]])
-        moved = shown_range(page)
-        assert moved is not None
+        moved = next_range(page, zoomed)
         assert moved[0] < zoomed[0] - 5
         page.evaluate("scrollTo(0, 0)")
         x, y = plot.at(0.5)
         _fingers(page, [[(x, y)], [(x, y - 150)]])
         page.wait_for_function("() => scrollY > 0")
         assert watched.errors == []
+
+
+def _wait_until_drawn(canvas: Locator) -> None:
+    """A redraw is for the next frame."""
+    for _ in range(100):
+        if canvas.evaluate(_DRAWN) > 0.9:
+            return
+        canvas.page.wait_for_timeout(50)
+    pytest.fail("the left half stays empty")
 
 
 def _fingers(page: Page, ways: list[list[tuple[float, float]]]) -> None:

@@ -155,6 +155,7 @@ def test_the_samples_of_a_rollout_are_lit_together_by_pointer_and_by_key(server:
     page.keyboard.press("End")
     expect(page.locator("[data-sample]")).to_have_count(6)
     at_end = rings(page)
+    assert at_end != by_pointer
     page.keyboard.press("Home")
     expect(page.locator("[data-cell='0-0']:focus")).to_have_count(1)
     assert rings(page) == by_pointer
@@ -170,9 +171,8 @@ def test_padding_has_a_colour_words_and_an_address(server: LiveServer, page: Pag
     extra[1][0] = 60
     show(server, page, padded(related_step(0), *extra), search="?colour=padding")
     grid = page.get_by_role("grid")
-    assert page.get_by_role("group", name="Colour").get_by_role("button", name="Padding").get_attribute(
-        "aria-pressed"
-    ) == ("true")
+    chosen = page.get_by_role("group", name="Colour").get_by_role("button", name="Padding")
+    expect(chosen).to_have_attribute("aria-pressed", "true")
     expect(
         grid.get_by_role("gridcell", name=re.compile(r"Rank 1, micro-batch 0: .*60.positions of padding"))
     ).to_be_visible()
@@ -386,7 +386,9 @@ def test_narrow_samples_show_their_own_colour(
         clip={"x": at["x"] + 4, "y": at["y"] + at["height"] / 2, "width": at["width"] - 10, "height": 1}
     )
     pixels = Image.open(io.BytesIO(shot)).convert("RGB")
-    assert len(pixels.getcolors() or []) == 1, "all samples are alike: one colour, without stripes"
+    colours = {colour for _, colour in pixels.getcolors() or []}
+    assert len(colours) == 1, "all samples are alike: one colour, without stripes"
+    assert colours.isdisjoint({(255, 255, 255), (0x14, 0x18, 0x1F)}), "the lane is painted"
 
 
 def test_a_grid_of_512_ranks_holds_the_rows_in_view_and_keys_reach_the_others(server: LiveServer, page: Page) -> None:

@@ -90,7 +90,7 @@ function Comparison({ ids, search, setSearch }: ComparePageProps & { ids: string
         </Banner>
       ))}
       <Toolbar search={search} setSearch={setSearch} ids={ids} metrics={metrics} />
-      {isLoading ? (
+      {isLoading && runs.length === 0 ? (
         <div className={styles.nothing}>
           <LoadingBars rows={LOADING_ROWS} />
         </div>

@@ -135,7 +135,7 @@ def test_a_remembered_metric_keeps_its_reduction(server: LiveServer) -> None:
     _record(server, run, 0, 1)
     answer = server.record(run, step_message(2, metrics={"train/loss": metric(1.0, reduction=Reduction.MAX)}))
     assert answer.status_code == 422
-    assert answer.json()["errors"][0]["pointer"] == "/steps/metrics/train~1loss/reduction"
+    assert answer.json()["errors"][0]["pointer"] == "/steps/0/metrics/train~1loss/reduction"
 
 
 def _record(server: LiveServer, run: LaunchedRun, *numbers: int) -> None:

@@ -35,6 +35,7 @@ test("bad values fall away", () => {
     }),
   ).toEqual({ toggled: ["train"] });
   expect(parseRunSearch({ to: 5 })).toEqual({});
+  expect(parseRunSearch({ from: 5, to: "far" })).toEqual({});
   expect(parseRunSearch({ smooth: 7 })).toEqual({ smooth: 0.99 });
 });
 

@@ -36,7 +36,8 @@ export function parseRunSearch(raw: Record<string, unknown>): RunSearch {
     ...(raw.bands === false && { bands: false }),
     ...(raw.old === false && { old: false }),
     ...(smooth !== null && smooth > 0 && { smooth: Math.min(smooth, MAX_SMOOTH) }),
-    ...(from !== null && (to === null || from < to) && { from, ...(to !== null && { to }) }),
+    ...(from !== null && raw.to === undefined && { from }),
+    ...(from !== null && to !== null && from < to && { from, to }),
     ...(typeof raw.find === "string" && raw.find !== "" && { find: raw.find }),
     ...(toggled.length > 0 && { toggled }),
     ...(Array.isArray(raw.pins) && {

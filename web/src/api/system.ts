@@ -5,6 +5,8 @@ import { client, dataOf, getText } from "./client";
 /** The stream does not tell samples of the machine. */
 const EVERY_MS = 5000;
 const MAX_POINTS = 300;
+/** The server leaves the end of a range out; a stretch that is chosen on a chart ends at a sample, which belongs to it. */
+const JUST_AFTER_S = 0.001;
 
 export interface TimeRange {
   /** In seconds since 1970; both or none. */
@@ -23,7 +25,7 @@ export function systemOptions(runId: string, { from, to }: TimeRange, isLive: bo
             query: {
               max_points: MAX_POINTS,
               ...(from !== undefined && { from }),
-              ...(to !== undefined && { to }),
+              ...(to !== undefined && { to: to + JUST_AFTER_S }),
             },
           },
           signal,

@@ -29,9 +29,13 @@ def watched(browser: Browser) -> Iterator[Watched]:
 @pytest.fixture
 def page(watched: Watched, server: LiveServer) -> Page:
     """A page of a browser that is signed in."""
+    return signed_in(watched, server)
+
+
+def signed_in(watched: Watched, server: LiveServer) -> Page:
+    """The list of runs, once it stands: keys that are pressed before are nobody's."""
     page = watched.open()
     page.goto(login_url(server))
-    # Keys that are pressed before the page stands are nobody's.
     expect(page.get_by_role("heading", name="Runs", level=1)).to_be_visible()
     return page
 

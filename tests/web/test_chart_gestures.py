@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from orchestrator.contracts.messages import Phase
 from tests.server.live_server import LaunchedRun, LiveServer, running_server
 from tests.web.browser import Watched, watched_context
-from tests.web.conftest import login_url
+from tests.web.conftest import login_url, signed_in
 from tests.web.recorded_run import record, recorded_step
 
 pytestmark = pytest.mark.stack
@@ -61,10 +61,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
 
 @pytest.fixture
 def page(watched: Watched, shown: Shown) -> Page:
-    page = watched.open()
-    page.goto(login_url(shown.server))
-    expect(page.get_by_role("heading", name="Runs", level=1)).to_be_visible()
-    return page
+    return signed_in(watched, shown.server)
 
 
 def over(page: Page) -> Locator:

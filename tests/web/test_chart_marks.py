@@ -15,7 +15,7 @@ from orchestrator.contracts.messages import StepMessage
 from tests.server.factories import metric, step_message
 from tests.server.live_server import LaunchedRun, LiveServer, running_server
 from tests.web.browser import Watched, watched_context
-from tests.web.conftest import login_url
+from tests.web.conftest import login_url, signed_in
 from tests.web.recorded_run import record, recorded_step, step_lengths
 
 pytestmark = pytest.mark.stack
@@ -126,10 +126,7 @@ def record_steps(server: LiveServer, run: LaunchedRun, steps: Sequence[StepMessa
 
 @pytest.fixture
 def page(watched: Watched, shown: Shown) -> Page:
-    page = watched.open()
-    page.goto(login_url(shown.server))
-    expect(page.get_by_role("heading", name="Runs", level=1)).to_be_visible()
-    return page
+    return signed_in(watched, shown.server)
 
 
 def chart(page: Page, name: str) -> Locator:

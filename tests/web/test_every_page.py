@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.web.browser import Watched, severe_findings, watched_context
-from tests.web.conftest import login_url
+from tests.web.conftest import login_url, signed_in
 from tests.web.pages import addresses, routes, tabs
 from tests.web.pictured_runs import Pictured, pictured_servers
 
@@ -32,10 +32,7 @@ def shown() -> Iterator[Pictured]:
 
 @pytest.fixture
 def page(watched: Watched, shown: Pictured) -> Page:
-    page = watched.open()
-    page.goto(login_url(shown.full))
-    expect(page.get_by_role("heading", name="Runs", level=1)).to_be_visible()
-    return page
+    return signed_in(watched, shown.full)
 
 
 def look(page: Page, where: str) -> None:

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from bench.filled_tables import fill_many_runs
 from tests.server.live_server import LaunchedRun, LiveServer, running_server
 from tests.web.browser import Watched, severe_findings
-from tests.web.conftest import login_url
+from tests.web.conftest import signed_in
 from tests.web.large_runs import record_long_run
 from tests.web.recorded_detail import record_lines, recorded_lines, timed_step
 from tests.web.recorded_run import record
@@ -55,10 +55,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Large]:
 
 @pytest.fixture
 def page(watched: Watched, large: Large) -> Page:
-    page = watched.open()
-    page.goto(login_url(large.server))
-    expect(page.get_by_role("heading", name="Runs", level=1)).to_be_visible()
-    return page
+    return signed_in(watched, large.server)
 
 
 def test_a_list_of_five_thousand_runs_has_few_rows_and_finds_each(large: Large, page: Page) -> None:

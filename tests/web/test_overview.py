@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.server.factories import metric
 from tests.server.live_server import LaunchedRun, LiveServer, running_server
 from tests.web.browser import Watched, severe_findings
-from tests.web.conftest import login_url
+from tests.web.conftest import signed_in
 from tests.web.recorded_run import record, recorded_step
 
 pytestmark = pytest.mark.stack
@@ -55,10 +55,7 @@ def _record_oddities(server: LiveServer, run: LaunchedRun) -> None:
 
 @pytest.fixture
 def page(watched: Watched, shown: Shown) -> Page:
-    page = watched.open()
-    page.goto(login_url(shown.server))
-    expect(page.get_by_role("heading", name="Runs", level=1)).to_be_visible()
-    return page
+    return signed_in(watched, shown.server)
 
 
 def hero(page: Page) -> Locator:

@@ -15,7 +15,7 @@ from tests.server.factories import step_message
 from tests.server.live_server import LaunchedRun, LiveServer, running_server
 from tests.server.record_factories import group_message, iteration_message, post, rollout_message
 from tests.web.browser import Watched
-from tests.web.conftest import login_url
+from tests.web.conftest import signed_in
 
 pytestmark = pytest.mark.stack
 
@@ -78,10 +78,7 @@ def _left_out(name: str, count: int, **changes: object) -> GroupMessage:
 
 @pytest.fixture
 def page(watched: Watched, recorded: Recorded) -> Page:
-    page = watched.open()
-    page.goto(login_url(recorded.server))
-    expect(page.get_by_role("heading", name="Runs", level=1)).to_be_visible()
-    return page
+    return signed_in(watched, recorded.server)
 
 
 def lists(page: Page, *groups: str) -> None:

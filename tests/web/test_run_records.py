@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.server.live_server import LaunchedRun, LiveServer, running_server
 from tests.server.record_factories import group_message, iteration_message, log_line, post, rollout_message
 from tests.web.browser import Watched, severe_findings, watched_context
-from tests.web.conftest import login_url
+from tests.web.conftest import login_url, signed_in
 from tests.web.recorded_detail import HOSTILE, record_detail, record_lines, recorded_lines, timed_step
 
 pytestmark = pytest.mark.stack
@@ -55,10 +55,7 @@ def _record_hostile(server: LiveServer, run: LaunchedRun) -> None:
 
 @pytest.fixture
 def page(watched: Watched, recorded: Recorded) -> Page:
-    page = watched.open()
-    page.goto(login_url(recorded.server))
-    expect(page.get_by_role("heading", name="Runs", level=1)).to_be_visible()
-    return page
+    return signed_in(watched, recorded.server)
 
 
 def test_a_response_is_read_token_by_token_and_followed_to_its_place_and_back(recorded: Recorded, page: Page) -> None:

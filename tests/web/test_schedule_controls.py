@@ -17,7 +17,7 @@ from orchestrator.contracts.messages import ScheduleMessage, StepMessage
 from tests.server.factories import step_message
 from tests.server.live_server import LaunchedRun, LiveServer, running_server
 from tests.web.browser import Watched
-from tests.web.conftest import login_url
+from tests.web.conftest import signed_in
 
 pytestmark = pytest.mark.stack
 
@@ -107,10 +107,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
 
 @pytest.fixture
 def page(watched: Watched, shown: Shown) -> Page:
-    page = watched.open()
-    page.goto(login_url(shown.server))
-    expect(page.get_by_role("heading", name="Runs", level=1)).to_be_visible()
-    return page
+    return signed_in(watched, shown.server)
 
 
 def show(page: Page, shown: Shown, step: int) -> None:

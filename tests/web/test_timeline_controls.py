@@ -17,7 +17,7 @@ from tests.server.factories import metric
 from tests.server.live_server import LaunchedRun, LiveServer, running_server
 from tests.server.record_factories import group_message, iteration_message, post, rollout_message
 from tests.web.browser import Watched
-from tests.web.conftest import login_url
+from tests.web.conftest import signed_in
 from tests.web.recorded_detail import STEP_S, record_lines, recorded_lines, timed_step
 from tests.web.recorded_run import beat, recorded_step
 
@@ -111,10 +111,7 @@ def _record_odd(server: LiveServer, run: LaunchedRun) -> None:
 
 @pytest.fixture
 def page(watched: Watched, shown: Shown) -> Page:
-    page = watched.open()
-    page.goto(login_url(shown.server))
-    expect(page.get_by_role("heading", name="Runs", level=1)).to_be_visible()
-    return page
+    return signed_in(watched, shown.server)
 
 
 def picture(page: Page) -> Locator:

@@ -4,6 +4,9 @@ import { askAgain } from "./ask-again";
 import { client, dataOf } from "./client";
 import type { RunSortKey, RunSpec, RunState } from "./types";
 
+/** No name is longer, and no list is asked for more. */
+export const MAX_NAME_CHARACTERS = 200;
+
 export interface RunsFilter {
   text: string;
   /** Empty: any state. */

@@ -2,7 +2,7 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
-import { runsOptions } from "@/api/runs";
+import { MAX_NAME_CHARACTERS, runsOptions } from "@/api/runs";
 import type { RunSummary } from "@/api/types";
 import { StateShape, stateWord } from "@/components/state-badge";
 import { TextField } from "@/components/text-field";
@@ -11,8 +11,6 @@ import { useDebounced } from "@/lib/use-debounced";
 import styles from "./go-to-dialog.module.css";
 
 const MAX_RUNS = 8;
-/** No name is longer, and no list is asked for more. */
-const MOST_TEXT = 200;
 
 type Target = { kind: "step"; runId: string; step: number } | { kind: "run"; run: RunSummary };
 
@@ -50,7 +48,7 @@ export function GoToDialog({ onClose }: { onClose: () => void }) {
         icon="search"
         placeholder="Name of a run, or number of a step"
         className={styles.field}
-        maxLength={MOST_TEXT}
+        maxLength={MAX_NAME_CHARACTERS}
         value={text}
         onChange={(next) => {
           setText(next);

@@ -7,12 +7,14 @@ import type { RunEvent } from "@/api/types";
 import { Button, Toggle } from "@/components/button";
 import { DataTable } from "@/components/data-table";
 import { EmptyState } from "@/components/empty-state";
+import { FoldedText } from "@/components/folded-text";
 import { ForeignText } from "@/components/foreign-text";
 import { LoadingBars } from "@/components/loading-bars";
 import { Moment } from "@/components/moment";
 import { Panel } from "@/components/panel";
 import { ProblemPanel } from "@/components/problem-panel";
 import { TextField } from "@/components/text-field";
+import { failureText } from "@/lib/failure-text";
 import { formatCount, formatInteger } from "@/lib/numbers";
 import { useShortcuts } from "@/lib/shortcuts";
 import styles from "./events.module.css";
@@ -125,7 +127,11 @@ function EventTable({ events }: { events: readonly RunEvent[] }) {
             <td>
               <Message text={event.message} />
               {Object.keys(event.data).length > 0 && (
-                <Folded label="Data" text={JSON.stringify(event.data, null, 2)} />
+                <FoldedText
+                  label="Data"
+                  text={JSON.stringify(event.data, null, 2)}
+                  className={styles.folded}
+                />
               )}
             </td>
           </tr>
@@ -137,27 +143,12 @@ function EventTable({ events }: { events: readonly RunEvent[] }) {
 
 /** What happened stays in sight; where in the code, folded, does not push the other events away. */
 function Message({ text }: { text: string }) {
-  const { said, traceback } = messageParts(text);
+  const { said, output } = failureText(text);
+  if (!output?.isTraceback) return <ForeignText text={text} />;
   return (
     <>
       <ForeignText text={said} />
-      {traceback && <Folded label="Traceback" text={traceback} />}
+      <FoldedText label={output.title} text={output.text} className={styles.folded} />
     </>
-  );
-}
-
-export function messageParts(message: string): { said: string; traceback: string } {
-  const at = message.indexOf("\n\nTraceback");
-  return at <= 0
-    ? { said: message, traceback: "" }
-    : { said: message.slice(0, at), traceback: message.slice(at).trim() };
-}
-
-function Folded({ label, text }: { label: string; text: string }) {
-  return (
-    <details className={styles.folded}>
-      <summary>{label}</summary>
-      <ForeignText text={text} />
-    </details>
   );
 }

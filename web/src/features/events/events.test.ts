@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { RunEvent } from "@/api/types";
-import { findEvents, messageParts } from "./events-page";
+import { findEvents } from "./events-page";
 import { parseEventsSearch } from "./events-search";
 
 function event(kind: string, message: string): RunEvent {
@@ -15,12 +15,4 @@ test("every word must stand in kind or message", () => {
 
 test("a number that is looked for is a text", () => {
   expect(parseEventsSearch({ q: 17, oldest: "yes" })).toEqual({ q: "17" });
-});
-
-test("a traceback is told apart from what happened", () => {
-  expect(messageParts("loss is NaN\n\nTraceback (most recent call last):\n  File")).toEqual({
-    said: "loss is NaN",
-    traceback: "Traceback (most recent call last):\n  File",
-  });
-  expect(messageParts("starting → running")).toEqual({ said: "starting → running", traceback: "" });
 });

@@ -2,7 +2,6 @@
  * left out. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import type { ToggleEvent } from "react";
 import { advisoriesOptions } from "@/api/advisories";
 import { useResumeStep } from "@/api/checkpoints";
 import { firstErrorOptions } from "@/api/logs";
@@ -12,14 +11,14 @@ import type { Advisory, Run } from "@/api/types";
 import { Banner } from "@/components/banner";
 import { Button } from "@/components/button";
 import { ButtonLink } from "@/components/button-link";
-import { ForeignText } from "@/components/foreign-text";
+import { FoldedText } from "@/components/folded-text";
 import { silence } from "@/components/run-standing";
 import { announce } from "@/lib/announcements";
+import { failureText } from "@/lib/failure-text";
 import { formatInteger } from "@/lib/numbers";
 import { capitalised, firstLine } from "@/lib/texts";
 import { formatMoment } from "@/lib/times";
 import { useNow } from "@/lib/use-now";
-import { outputOf } from "./failure-output";
 import styles from "./run-banner.module.css";
 
 export function RunBanner({ run }: { run: Run }) {
@@ -31,9 +30,7 @@ export function RunBanner({ run }: { run: Run }) {
 }
 
 function FailedBanner({ run }: { run: Run }) {
-  const reason = run.reason ?? "";
-  const cause = firstLine(reason);
-  const output = outputOf(reason);
+  const { said: cause, output } = failureText(run.reason ?? "");
   const where = run.num_steps > 0 ? `at step ${formatInteger(run.num_steps)}` : "before its first step";
   return (
     <Banner
@@ -41,12 +38,7 @@ function FailedBanner({ run }: { run: Run }) {
       actions={<FailedActions run={run} />}
       detail={<WorstAdvisory runId={run.id} />}
       below={
-        output && (
-          <details className={styles.output} onToggle={showEnd}>
-            <summary>{output.title}</summary>
-            <ForeignText text={output.text} />
-          </details>
-        )
+        output && <FoldedText label={output.title} text={output.text} className={styles.output} opensAtEnd />
       }
     >
       Run failed {where}
@@ -57,12 +49,6 @@ function FailedBanner({ run }: { run: Run }) {
       )}
     </Banner>
   );
-}
-
-/** The error is the last line of a traceback, and what a process did last stands last in its output. */
-function showEnd({ currentTarget }: ToggleEvent<HTMLDetailsElement>) {
-  const text = currentTarget.querySelector("pre");
-  if (text) text.scrollTop = text.scrollHeight;
 }
 
 /** What costs time only ends no run. */

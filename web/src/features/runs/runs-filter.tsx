@@ -1,5 +1,6 @@
 /** What of the list is shown: text and one group of states. */
 import { useRef } from "react";
+import { MAX_NAME_CHARACTERS } from "@/api/runs";
 import type { RunList } from "@/api/types";
 import { Button } from "@/components/button";
 import { StateShape } from "@/components/state-badge";
@@ -7,7 +8,7 @@ import { TextField } from "@/components/text-field";
 import { formatInteger } from "@/lib/numbers";
 import { useShortcuts } from "@/lib/shortcuts";
 import styles from "./runs-filter.module.css";
-import { MOST_TEXT, type RunsSearch } from "./runs-search";
+import type { RunsSearch } from "./runs-search";
 import { countAll, countOf, STATE_GROUPS } from "./state-groups";
 
 export interface RunsFilterProps {
@@ -28,7 +29,7 @@ export function RunsFilter({ search, setSearch, counts }: RunsFilterProps) {
         icon="search"
         placeholder="Filter by name"
         className={styles.field}
-        maxLength={MOST_TEXT}
+        maxLength={MAX_NAME_CHARACTERS}
         value={search.q ?? ""}
         onChange={(q) => setSearch({ ...search, q })}
         onKeyDown={(event) => {

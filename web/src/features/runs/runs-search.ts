@@ -1,9 +1,8 @@
 /** What of the list's view lives in the URL. */
+import { MAX_NAME_CHARACTERS } from "@/api/runs";
 import { parseSort, sortText } from "./runs-sort";
 import { groupByKey } from "./state-groups";
 
-/** No name is longer, and no list is asked for more. */
-export const MOST_TEXT = 200;
 const MOST_TAGS = 20;
 
 export interface RunsSearch {
@@ -40,7 +39,7 @@ export function parseRunsSearch(raw: Record<string, unknown>): RunsSearch {
 
 /** By whole characters: half of one cannot be written in an address. */
 function cut(text: string): string {
-  return text.length > MOST_TEXT ? Array.from(text).slice(0, MOST_TEXT).join("") : text;
+  return text.length > MAX_NAME_CHARACTERS ? Array.from(text).slice(0, MAX_NAME_CHARACTERS).join("") : text;
 }
 
 /** Each once, in their order. */

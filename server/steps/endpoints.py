@@ -39,7 +39,7 @@ def list_steps(
     with database.read() as connection:
         key = run_queries.run_key(connection, run_id)
         items, next_from = queries.page(connection, key, first=first, limit=limit, phase=phase)
-        return StepPage(items=tuple(items), next_from=next_from, total=queries.count(connection, key))
+        return StepPage(items=tuple(items), next_from=next_from, total=queries.count(connection, key, phase=phase))
 
 
 @router.get("/{step}", operation_id="getStep")

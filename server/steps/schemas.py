@@ -32,7 +32,7 @@ class StepPage(Page[StepRow]):
     next_from: int | None
     """The `from` of the next page; null on the last one."""
     total: int
-    """Steps of the run in the current view, whatever the page or phase."""
+    """Steps of the run in the current view that match the filter, whatever the page."""
 
 
 class StoredSchedule(TextModel):

@@ -467,12 +467,3 @@ def _report(outcome: str) -> dict[str, Any]:
 
 def _event(key: str, **changes: Any) -> EventMessage:
     return EventMessage.model_validate({"key": key, "kind": "note", "at": START, "message": "m"} | changes)
-
-
-def test_steps_can_be_asked_for_by_phase(server: LiveServer) -> None:
-    run = server.launch()
-    server.record(run, *(step_message(step, phase="warm_start" if step < 2 else "rl") for step in range(4)))
-    page = server.get(f"/runs/{run.id}/steps", phase="rl", limit=1)
-    assert [(step["step"], step["phase"]) for step in page["items"]] == [(2, "rl")]
-    assert (page["next_from"], page["total"]) == (3, 4)
-    assert [step["step"] for step in server.get(f"/runs/{run.id}/steps", phase="warm_start")["items"]] == [0, 1]

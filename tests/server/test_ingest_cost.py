@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
-from typing import Any
 
 import pytest
-from sqlalchemy import Engine, event
 
 from orchestrator.contracts.messages import Heartbeat, IngestAnswer, StepMessage, StepsBatch
 from server.database.writer import Transaction
@@ -18,6 +15,7 @@ from server.errors import ConflictError
 from server.ingest.metric_catalogue import MetricCatalogue
 from server.ingest.open_run import open_run
 from server.ingest.prepared_step import prepare_steps
+from tests.server.engine_events import counted
 from tests.server.factories import START, metric, step_message
 from tests.server.live_server import LaunchedRun, LiveServer
 from trainer.contracts.metric import Reduction
@@ -37,7 +35,7 @@ def server(shared_server: LiveServer) -> LiveServer:
 def test_a_step_takes_few_statements(server: LiveServer) -> None:
     run = server.launch()
     _record(server, run, 0, 1, 2)
-    with _counted(server.services.database.write_engine, "before_cursor_execute") as statements:
+    with counted(server.services.database.write_engine, "before_cursor_execute") as statements:
         _record(server, run, 3)
     assert len(statements) <= MOST_FOR_A_STEP
 
@@ -47,7 +45,7 @@ def test_a_step_of_a_later_attempt_takes_two_more(server: LiveServer) -> None:
     _record(server, run, 0, 1, 2)
     second = server.next_attempt(run)
     _record(server, second, 2)
-    with _counted(server.services.database.write_engine, "before_cursor_execute") as statements:
+    with counted(server.services.database.write_engine, "before_cursor_execute") as statements:
         _record(server, second, 3)
     assert len(statements) <= MOST_FOR_A_STEP + 2
 
@@ -55,7 +53,7 @@ def test_a_step_of_a_later_attempt_takes_two_more(server: LiveServer) -> None:
 def test_a_repeated_step_writes_only_that_somebody_was_heard(server: LiveServer) -> None:
     run = server.launch()
     _record(server, run, 0, 1)
-    with _counted(server.services.database.write_engine, "before_cursor_execute") as statements:
+    with counted(server.services.database.write_engine, "before_cursor_execute") as statements:
         _record(server, run, 1)
     changes = [statement for statement in statements if statement.startswith(("INSERT", "UPDATE"))]
     assert all("SET last_heartbeat_at=" in change and "," not in change.partition("WHERE")[0] for change in changes)
@@ -66,7 +64,7 @@ def test_a_heartbeat_takes_few_statements(server: LiveServer) -> None:
     run = server.launch()
     beat = Heartbeat(attempt=1, at=START, activity="generating", num_steps=3, total_steps=9)
     server.services.ingest.heartbeat(run.id, beat)
-    with _counted(server.services.database.write_engine, "before_cursor_execute") as statements:
+    with counted(server.services.database.write_engine, "before_cursor_execute") as statements:
         server.services.ingest.heartbeat(run.id, beat)
     assert len(statements) <= MOST_FOR_A_HEARTBEAT
 
@@ -77,7 +75,7 @@ def test_writers_that_wait_share_one_transaction_and_a_bad_one_is_refused_alone(
         _record(server, run, 0)
     steps = [step_message(1) for _ in runs[1:]]
     bad = step_message(0, metrics={"train/loss": metric(9.0)})
-    with _counted(server.services.database.write_engine, "commit") as commits:
+    with counted(server.services.database.write_engine, "commit") as commits:
         futures = _at_once(server, list(zip(runs, [bad, *steps], strict=True)), commits)
         with pytest.raises(ConflictError, match="other content"):
             futures[0].result()
@@ -91,7 +89,7 @@ def test_writers_that_wait_share_the_statements_of_one(server: LiveServer) -> No
     runs = [server.launch() for _ in range(8)]
     for run in runs:
         _record(server, run, 0, 1)
-    with _counted(server.services.database.write_engine, "before_cursor_execute") as statements:
+    with counted(server.services.database.write_engine, "before_cursor_execute") as statements:
         futures = _at_once(server, [(run, step_message(2)) for run in runs], statements)
         assert [future.result().accepted for future in futures] == [1] * 8
     # And a savepoint with its release, so that all of them can be undone.
@@ -122,7 +120,7 @@ def test_ids_of_metrics_are_not_remembered_from_what_was_undone(server: LiveServ
 
     with pytest.raises(ConflictError):
         server.services.writer.run(undone)
-    with _counted(server.services.database.write_engine, "before_cursor_execute") as statements:
+    with counted(server.services.database.write_engine, "before_cursor_execute") as statements:
         ids = server.services.writer.run(work)
         assert any(statement.startswith("INSERT INTO metric_names") for statement in statements)
         statements.clear()
@@ -142,21 +140,6 @@ def _record(server: LiveServer, run: LaunchedRun, *numbers: int) -> None:
     for number in numbers:
         answer = server.record(run, step_message(number))
         assert answer.status_code == 200, answer.text
-
-
-@contextmanager
-def _counted(engine: Engine, name: str) -> Iterator[list[str]]:
-    """What happens meanwhile: the statements, or a line for each other event."""
-    seen: list[str] = []
-
-    def note(*arguments: Any) -> None:
-        seen.append(str(arguments[2]) if len(arguments) > 2 else name)
-
-    event.listen(engine, name, note)
-    try:
-        yield seen
-    finally:
-        event.remove(engine, name, note)
 
 
 def _at_once(

@@ -4979,7 +4979,7 @@ export interface components {
             next_from: number | null;
             /**
              * Total
-             * @description Steps of the run in the current view, whatever the page or phase.
+             * @description Steps of the run in the current view that match the filter, whatever the page.
              */
             total: number;
         };

@@ -25,7 +25,7 @@ _JOB_UNKNOWN = "The Ray head does not know the run's job."
 
 
 class LocalCluster:
-    """Implements `reconciler.Cluster` with a head on this machine."""
+    """Implements `needs.Cluster` with a head on this machine."""
 
     def __init__(self, head: RayHead) -> None:
         self._head = head

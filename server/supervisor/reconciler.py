@@ -1,7 +1,7 @@
 """The thread that keeps runs and jobs in step: look, decide, act, wait; also at the start of a server.
 
     runs in the database ─┐
-                          ├─► view ─► decisions.decide ─► actions ─► database, Ray head, jobs
+                          ├─► view ─► decisions.decide ─► action runner ─► database, Ray head, jobs
     jobs, processes ──────┘
 
 Started and ended by the app. It is the only code that launches, loses, fails or clears away a run by itself; endpoints
@@ -12,20 +12,18 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
 
-from orchestrator.contracts.messages import AttemptLaunch
-from orchestrator.contracts.run_state import RunState, RunTrigger
+from orchestrator.contracts.run_state import RunState
 from server.errors import NotFoundError
-from server.runs.records import LaunchedAttempt, RunRecord
+from server.runs.records import RunRecord
 from server.runs.supervisor_port import RayState
 from server.supervisor import decisions
-from server.supervisor.jobs import JobError
-from server.supervisor.launch_files import read_launch, write_launch
-from server.supervisor.ray_head import HeadError
+from server.supervisor.action_runner import ActionRunner
+from server.supervisor.launch_files import read_launch
+from server.supervisor.needs import Cluster, Runs
 from server.supervisor.view import Deadlines, JobState, JobView, RunView, job_id_of, run_id_of
 
 logger = logging.getLogger(__name__)
@@ -35,55 +33,7 @@ _ROUND_S = 0.5
 _IDLE_ROUND_S = 5.0
 _RETRY_S = 5.0
 """After a round that failed."""
-_WAITS_FOR_RAY = "waits for Ray: "
-"""How the reason begins of a run that a Ray head does not let start."""
 _UNFINISHED = [state for state in RunState if not state.is_terminal]
-
-
-class Runs(Protocol):
-    """The runs in the database: `server.runs.service.RunStore`."""
-
-    def runs_in(self, states: Iterable[RunState]) -> tuple[RunRecord, ...]: ...
-
-    def run(self, run_id: str) -> RunRecord: ...
-
-    def launch(self, run_id: str) -> LaunchedAttempt | None: ...
-
-    def apply(
-        self,
-        run_id: str,
-        trigger: RunTrigger,
-        *,
-        reason: str | None = None,
-        message: str | None = None,
-        attempt: int | None = None,
-    ) -> RunState | None: ...
-
-    def fail_or_restart(self, run_id: str, *, reason: str, attempt: int) -> RunState | None: ...
-
-    def set_job(self, run_id: str, attempt: int, job_id: str) -> None: ...
-
-    def set_reason(self, run_id: str, reason: str | None) -> None: ...
-
-
-class Cluster(Protocol):
-    """Where jobs run: `cluster.LocalCluster`."""
-
-    def clear_remains(self) -> None: ...
-
-    def prepare(self, give_up: threading.Event) -> None: ...
-
-    def submit(self, job_id: str, launch_json: str, give_up: threading.Event) -> None: ...
-
-    def look(self, job_id: str) -> JobView: ...
-
-    def alive_jobs(self) -> list[str]: ...
-
-    def ray_state(self) -> RayState: ...
-
-    def stop_job(self, job_id: str) -> None: ...
-
-    def end_processes(self, job_id: str) -> None: ...
 
 
 class Reconciler:
@@ -110,10 +60,17 @@ class Reconciler:
         self._started_at = now()
         self._open_jobs: set[str] = set()
         """Jobs of which something may be alive."""
-        self._told: dict[str, str | None] = {}
-        """What each waiting run says that it waits for."""
         self._stop = threading.Event()
         self._wake = threading.Event()
+        self._action_runner = ActionRunner(
+            runs=runs,
+            cluster=cluster,
+            server_url=server_url,
+            run_dir=run_dir,
+            open_jobs=self._open_jobs,
+            stop=self._stop,
+            wake=self._wake,
+        )
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
@@ -160,7 +117,7 @@ class Reconciler:
         for action in decisions.decide(self._look(), self._deadlines, max_active_runs=self._max_active_runs):
             if self._stop.is_set():
                 return
-            self._act(action)
+            self._action_runner.run(action)
 
     def _work(self) -> None:
         pause_s = 0.0
@@ -178,8 +135,6 @@ class Reconciler:
                 # A full disk or a database that is away must not end the watch over the runs.
                 logger.exception("a round of the reconciler failed; the next one is in %.0f s", _RETRY_S)
                 pause_s = _RETRY_S
-
-    # Look
 
     def _look(self) -> list[RunView]:
         # Jobs first: a driver reports before its job ends, so a job that has ended and a run that was read later and
@@ -227,101 +182,3 @@ class Reconciler:
             return self._runs.run(run_id_of(job_id)).id == run_id_of(job_id)
         except NotFoundError:
             return False
-
-    # Act
-
-    def _act(self, action: decisions.Action) -> None:
-        try:
-            self._carry_out(action)
-        except (HeadError, JobError) as error:
-            # Ray is not what the run needs it to be; the next round decides anew.
-            logger.warning("%s: %s", action, error)
-            if isinstance(action, decisions.Launch):
-                self._tell(action.run_id, f"{_WAITS_FOR_RAY}{error}")
-            self._stop.wait(1.0)
-
-    def _carry_out(self, action: decisions.Action) -> None:
-        match action:
-            case decisions.Launch(run_id=run_id):
-                self._launch(run_id)
-            case decisions.Submit(run_id=run_id, attempt=attempt):
-                self._submit_again(run_id, attempt)
-            case decisions.Wait(run_id=run_id, reason=reason):
-                self._tell(run_id, reason)
-            case decisions.MarkLost() | decisions.GiveUpPause() | decisions.Fail() | decisions.MarkStopped():
-                self._change_state(action)
-            case decisions.StopJob(job_id=job_id):
-                self._cluster.stop_job(job_id)
-            case decisions.EndProcesses(job_id=job_id):
-                self._cluster.end_processes(job_id)
-            case decisions.Forget(job_id=job_id):
-                self._open_jobs.discard(job_id)
-
-    def _change_state(
-        self, action: decisions.MarkLost | decisions.GiveUpPause | decisions.Fail | decisions.MarkStopped
-    ) -> None:
-        run_id, attempt = action.run_id, action.attempt
-        match action:
-            case decisions.MarkLost(reason=reason):
-                self._apply(run_id, RunTrigger.SILENCE, attempt, reason)
-            case decisions.GiveUpPause(message=message):
-                state = self._runs.apply(run_id, RunTrigger.RESUME, message=message, attempt=attempt)
-                self._told_state(run_id, state, message)
-            case decisions.Fail(reason=reason, can_restart=True):
-                state = self._runs.fail_or_restart(run_id, reason=reason, attempt=attempt)
-                self._told_state(run_id, state, reason)
-            case decisions.Fail(reason=reason):
-                self._apply(run_id, RunTrigger.FAIL, attempt, reason)
-            case decisions.MarkStopped():
-                self._apply(run_id, RunTrigger.STOPPED, attempt, None)
-
-    def _launch(self, run_id: str) -> None:
-        # While Ray starts, the run waits for nothing else any more; why it does not is told until it does.
-        if not (self._told.get(run_id) or "").startswith(_WAITS_FOR_RAY):
-            self._tell(run_id, None)
-        # The head first: it takes seconds, and a server that ends meanwhile leaves the run in the queue.
-        self._cluster.prepare(self._stop)
-        attempt = self._runs.launch(run_id)
-        self._told.pop(run_id, None)
-        if attempt is None:
-            return
-        launch = AttemptLaunch(
-            run_id=run_id,
-            attempt=attempt.number,
-            spec=attempt.spec,
-            server_url=self._server_url,
-            ingest_token=attempt.ingest_token,
-            run_dir=str(self._run_dir(run_id)),
-            resume_step=attempt.resume_step,
-        )
-        write_launch(launch)
-        self._submit(launch)
-
-    def _submit_again(self, run_id: str, attempt: int) -> None:
-        launch = read_launch(self._run_dir(run_id), attempt)
-        if launch is None:
-            reason = "The server ended while it launched the run. Submit the run again."
-            self._apply(run_id, RunTrigger.FAIL, attempt, reason)
-            return
-        self._submit(launch)
-
-    def _submit(self, launch: AttemptLaunch) -> None:
-        job_id = job_id_of(launch.run_id, launch.attempt)
-        self._open_jobs.add(job_id)
-        self._cluster.submit(job_id, launch.model_dump_json(), self._stop)
-        self._runs.set_job(launch.run_id, launch.attempt, job_id)
-        logger.info("run %s: job %s submitted", launch.run_id, job_id)
-
-    def _tell(self, run_id: str, reason: str | None) -> None:
-        # Twice a second is too often for a write that changes nothing.
-        if run_id not in self._told or self._told[run_id] != reason:
-            self._runs.set_reason(run_id, reason)
-            self._told[run_id] = reason
-
-    def _apply(self, run_id: str, trigger: RunTrigger, attempt: int, reason: str | None) -> None:
-        self._told_state(run_id, self._runs.apply(run_id, trigger, reason=reason, attempt=attempt), reason)
-
-    def _told_state(self, run_id: str, state: RunState | None, reason: str | None) -> None:
-        if state is not None:
-            logger.info("run %s is %s%s", run_id, state, f": {reason.splitlines()[0]}" if reason else "")
-            self._wake.set()

@@ -5,8 +5,8 @@ attends to the tokens before it in its own sample and to nothing else, whatever 
 rank holds them. Keys and values are gathered from all context-parallel ranks; in backward their gradients are summed
 over the ranks and scattered back.
 
-Legend: R places in this rank's row, A in the rows of all context-parallel ranks, N query heads and G key heads of this
-rank, D head size, n loss tokens of this rank.
+Legend: R positions in this rank's row, A in the rows of all context-parallel ranks, N query heads and G key heads of
+this rank, D head size, n loss tokens of this rank.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Targets:
     """What the output layer is asked: log p of these tokens, each where the token before it stands."""
 
     token_ids: Tensor  # [n]: this rank's loss tokens
-    predicting_rows: Tensor  # [n]: places of the row whose next token they are
+    predicting_rows: Tensor  # [n]: positions of the row whose next token they are
     temperature: float
     """What the logits are divided by before the softmax."""
 
@@ -42,15 +42,15 @@ class PackedRowParams(PackedSeqParams):  # type: ignore[misc]  # Megatron has no
     """Megatron's PackedSeqParams, with what our attention and output layer need instead of its bounds."""
 
     attend: AttendToRow
-    positions: Tensor  # [R]: each token's position within its sample
+    position_ids: Tensor  # [R]: where each token stands within its sample
     targets: Targets
     rotation: Rotation | None = None
     """Set by the model, once for all its layers."""
 
 
-def packed_row_params(attend: AttendToRow, *, positions: Tensor, targets: Targets) -> PackedRowParams:
-    """What one micro-batch passes through Megatron's layers. positions: [R]."""
-    return PackedRowParams(qkv_format="thd", attend=attend, positions=positions, targets=targets)
+def packed_row_params(attend: AttendToRow, *, position_ids: Tensor, targets: Targets) -> PackedRowParams:
+    """What one micro-batch passes through Megatron's layers. position_ids: [R]."""
+    return PackedRowParams(qkv_format="thd", attend=attend, position_ids=position_ids, targets=targets)
 
 
 class PackedAttention(torch.nn.Module):

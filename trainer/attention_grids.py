@@ -8,7 +8,7 @@ Attention over many short runs is fastest in a few rectangles of runs of similar
 
 Where a run does not start its sample it attends to more keys than it has queries, and a grid has two widths.
 
-Legend: R places in the row, T tokens of the micro-batch, P places for queries and K for keys in all grids.
+Legend: R positions in the row, T tokens of the micro-batch, P cells for queries and K for keys in all grids.
 """
 
 from __future__ import annotations
@@ -46,23 +46,23 @@ class GridPlan:
     """How tokens move between the row and the grids."""
 
     grids: tuple[Grid, ...]
-    row_of_query: Indices  # [P]: the place in the row of each query; padding points to some place
-    query_of_row: Indices  # [≤ R]: the query place of each token of the row
-    row_of_key: Indices  # [K]: the place of each key in the rows of all ranks; padding points to some place
+    row_of_query: Indices  # [P]: the position in the row of each query; padding points to some position
+    query_of_row: Indices  # [≤ R]: the query cell of each token of the row
+    row_of_key: Indices  # [K]: the position of each key in the rows of all ranks; padding points to some position
 
 
 def arrange_in_grids(layout: PackedLayout) -> GridPlan:
     """Group a row's runs into grids."""
     grids = tuple(_grid(group) for group in _similar(layout.runs))
-    first_places = np.cumsum([0, *(run.num_tokens for run in layout.runs)])
-    place_of_run = dict(zip(layout.runs, first_places.tolist(), strict=False))
+    first_positions = np.cumsum([0, *(run.num_tokens for run in layout.runs)])
+    position_of_run = dict(zip(layout.runs, first_positions.tolist(), strict=False))
     queries, keys = [], []
     for grid in grids:
-        places = np.array([place_of_run[run] for run in grid.runs])
+        firsts = np.array([position_of_run[run] for run in grid.runs])
         counts, ends = (
             np.array(sizes) for sizes in zip(*((run.num_tokens, run.end) for run in grid.runs), strict=True)
         )
-        queries.append(_rectangle(places, counts, grid.num_queries))
+        queries.append(_rectangle(firsts, counts, grid.num_queries))
         keys.append(_rectangle(layout.starts[[run.sample for run in grid.runs]], ends, grid.num_keys))
     row_of_query, token_of_key = _joined(queries), _joined(keys)
     is_query = row_of_query >= 0
@@ -72,7 +72,7 @@ def arrange_in_grids(layout: PackedLayout) -> GridPlan:
         grids=grids,
         row_of_query=np.maximum(row_of_query, 0),
         query_of_row=query_of_row,
-        row_of_key=layout.place_of_token[np.maximum(token_of_key, 0)],
+        row_of_key=layout.position_of_token[np.maximum(token_of_key, 0)],
     )
 
 

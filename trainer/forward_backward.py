@@ -152,7 +152,7 @@ def loss_function(
     parts = {name: part * micro_batch.loss_scales for name, part in result.parts.items()} | {"train/loss": weighted}
     sums = {name: TokenMetric(reduction=Reduction.SUM, values=part) for name, part in parts.items()}
     metrics = reduce_metrics({**result.metrics, "train/entropy": token_mean(entropy), **sums})
-    metrics["perf/padding_frac"] = mean(micro_batch.num_padding, micro_batch.num_places)
+    metrics["perf/padding_frac"] = mean(micro_batch.num_padding, micro_batch.num_positions)
     # Over all ranks and micro-batches, total / count is the step's loss, and its weight the global batch size.
     return share, metrics | {name: mean(metrics[name].total, micro_batch.num_samples) for name in sums}
 
@@ -185,7 +185,7 @@ def _forward_step(
         return torch.zeros((), device=device), _no_loss
     output = model(
         input_ids=micro_batch.token_ids,
-        position_ids=micro_batch.row.positions,
+        position_ids=micro_batch.row.position_ids,
         attention_mask=None,
         packed_seq_params=micro_batch.row,
     )

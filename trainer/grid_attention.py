@@ -1,7 +1,8 @@
 """Attention over a packed row in grids, by torch's SDPA: what a CPU runs.
 
-Legend: R places in this rank's row, A in the rows of all context-parallel ranks, P places for queries and K for keys in
-all grids (see `trainer/attention_grids.py`), N query heads, G key heads, D head size; B runs, Q and S widths of a grid.
+Legend: R positions in this rank's row, A in the rows of all context-parallel ranks, P cells for queries and K for keys
+in all grids (see `trainer/attention_grids.py`), N query heads, G key heads, D head size; B runs, Q and S widths of a
+grid.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class GridAttention:
 
     def __init__(self, layout: PackedLayout, device: torch.device) -> None:
         plan = arrange_in_grids(layout)
-        self._num_places = layout.num_places
+        self._num_positions = layout.num_positions
         self._row_of_query = torch.from_numpy(plan.row_of_query).to(device)
         self._query_of_row = torch.from_numpy(plan.query_of_row).to(device)
         # Alone on the row, keys lie as queries do, and gathering them needs no scatter-add in backward.
@@ -53,7 +54,7 @@ class GridAttention:
         keys, values = (self._keys_to_grids(tensor) for tensor in (key, value))  # [K, G, D]
         outputs = [_attend(grid, queries, keys, values) for grid in self._grids]
         output = outputs[0] if len(outputs) == 1 else torch.cat(outputs)  # [P, N, D]
-        return _to_row(output, self._query_of_row, self._num_places)
+        return _to_row(output, self._query_of_row, self._num_positions)
 
     def _keys_to_grids(self, rows: Tensor) -> Tensor:
         if self._row_of_key is None:
@@ -80,8 +81,8 @@ def _mask(grid: Grid, device: torch.device) -> Tensor | None:
 def _attend(grid: GridTensors, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     """Padding stands behind its run, where causality hides it. Returns [B · Q, N, D]."""
     query, key, value = (
-        places[part].view(grid.num_runs, -1, *places.shape[1:]).transpose(1, 2)
-        for places, part in ((queries, grid.queries), (keys, grid.keys), (values, grid.keys))
+        cells[part].view(grid.num_runs, -1, *cells.shape[1:]).transpose(1, 2)
+        for cells, part in ((queries, grid.queries), (keys, grid.keys), (values, grid.keys))
     )
     output = torch.nn.functional.scaled_dot_product_attention(
         query, key, value, attn_mask=grid.mask, is_causal=grid.mask is None, enable_gqa=True
@@ -89,48 +90,48 @@ def _attend(grid: GridTensors, queries: Tensor, keys: Tensor, values: Tensor) ->
     return output.transpose(1, 2).flatten(0, 1)
 
 
-def _to_grids(row: Tensor, row_of_place: Tensor, place_of_row: Tensor) -> Tensor:
-    grids: Tensor = _RowToGrids.apply(row, row_of_place, place_of_row)  # type: ignore[no-untyped-call]
+def _to_grids(row: Tensor, row_of_cell: Tensor, cell_of_row: Tensor) -> Tensor:
+    grids: Tensor = _RowToGrids.apply(row, row_of_cell, cell_of_row)  # type: ignore[no-untyped-call]
     return grids
 
 
-def _to_row(grids: Tensor, place_of_row: Tensor, num_places: int) -> Tensor:
-    row: Tensor = _GridsToRow.apply(grids, place_of_row, num_places)  # type: ignore[no-untyped-call]
+def _to_row(grids: Tensor, cell_of_row: Tensor, num_positions: int) -> Tensor:
+    row: Tensor = _GridsToRow.apply(grids, cell_of_row, num_positions)  # type: ignore[no-untyped-call]
     return row
 
 
 class _RowToGrids(torch.autograd.Function):
-    """Gather tokens into places. Its gradient is a gather too, since padding receives none: no scatter-add."""
+    """Gather tokens into cells. Its gradient is a gather too, since padding receives none: no scatter-add."""
 
     @staticmethod
-    def forward(ctx: Any, row: Tensor, row_of_place: Tensor, place_of_row: Tensor) -> Tensor:
-        ctx.save_for_backward(place_of_row)
-        ctx.num_places = row.shape[0]
-        return row.index_select(0, row_of_place)
+    def forward(ctx: Any, row: Tensor, row_of_cell: Tensor, cell_of_row: Tensor) -> Tensor:
+        ctx.save_for_backward(cell_of_row)
+        ctx.num_positions = row.shape[0]
+        return row.index_select(0, row_of_cell)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
-        (place_of_row,) = ctx.saved_tensors
-        return _padded(gradient.index_select(0, place_of_row), ctx.num_places), None, None
+        (cell_of_row,) = ctx.saved_tensors
+        return _padded(gradient.index_select(0, cell_of_row), ctx.num_positions), None, None
 
 
 class _GridsToRow(torch.autograd.Function):
-    """Gather places back into the row; padding of the grids is left behind, so its gradient is zero."""
+    """Gather cells back into the row; padding of the grids is left behind, so its gradient is zero."""
 
     @staticmethod
-    def forward(ctx: Any, places: Tensor, place_of_row: Tensor, num_places: int) -> Tensor:
-        ctx.save_for_backward(place_of_row)
-        ctx.num_in_grids = places.shape[0]
-        return _padded(places.index_select(0, place_of_row), num_places)
+    def forward(ctx: Any, cells: Tensor, cell_of_row: Tensor, num_positions: int) -> Tensor:
+        ctx.save_for_backward(cell_of_row)
+        ctx.num_in_grids = cells.shape[0]
+        return _padded(cells.index_select(0, cell_of_row), num_positions)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
-        (place_of_row,) = ctx.saved_tensors
+        (cell_of_row,) = ctx.saved_tensors
         grids = gradient.new_zeros(ctx.num_in_grids, *gradient.shape[1:])
-        return grids.index_copy_(0, place_of_row, gradient[: place_of_row.shape[0]]), None, None
+        return grids.index_copy_(0, cell_of_row, gradient[: cell_of_row.shape[0]]), None, None
 
 
-def _padded(row: Tensor, num_places: int) -> Tensor:
-    """The row with zeros behind it, up to a number of places."""
-    missing = num_places - row.shape[0]
+def _padded(row: Tensor, num_positions: int) -> Tensor:
+    """The row with zeros behind it, up to a number of positions."""
+    missing = num_positions - row.shape[0]
     return torch.nn.functional.pad(row, (0, 0, 0, 0, 0, missing)) if missing else row

@@ -4,7 +4,7 @@ Under context parallelism each rank has the logits of its own part of the loss t
 entropies, two numbers each, are gathered from all ranks, so that every loss sees whole samples and knows nothing of
 ranks; in backward each rank keeps the gradients of its own.
 
-Legend: R places of the row, N loss tokens of the micro-batch, n those whose logits are on this rank.
+Legend: R positions of the row, N loss tokens of the micro-batch, n those whose logits are on this rank.
 """
 
 from __future__ import annotations
@@ -70,9 +70,9 @@ class MicroBatch:
     token_ids: Tensor  # [1, R]
     row: PackedRowParams
     num_padding: int
-    """Places without a token in the rows of all context-parallel ranks."""
-    num_places: int
-    """Places in all those rows."""
+    """Positions without a token in the rows of all context-parallel ranks."""
+    num_positions: int
+    """Positions in all those rows."""
     num_samples: int
     split: LossTokenSplit | None
     """None where this rank has all loss tokens."""
@@ -98,24 +98,24 @@ def to_micro_batch(
         samples.lengths.tolist(), cp_size=place.cp_size, cp_rank=place.cp_rank, multiple=place.row_multiple
     )
     # A token's log-prob is computed where the token before it stands.
-    predicting = layout.place_of_token[loss_tokens - 1]  # [N]
-    own = np.flatnonzero(predicting // layout.num_places == place.cp_rank)  # [n]
-    token_ids = np.zeros(layout.num_places, dtype=np.int64)
+    predicting = layout.position_of_token[loss_tokens - 1]  # [N]
+    own = np.flatnonzero(predicting // layout.num_positions == place.cp_rank)  # [n]
+    token_ids = np.zeros(layout.num_positions, dtype=np.int64)
     token_ids[: layout.tokens.shape[0]] = samples.token_ids[layout.tokens]
     row = packed_row_params(
         row_attention(layout, device),
-        positions=torch.from_numpy(layout.positions).to(device),
+        position_ids=torch.from_numpy(layout.position_ids).to(device),
         targets=Targets(
             token_ids=torch.from_numpy(samples.token_ids[loss_tokens[own]]).to(device),
-            predicting_rows=torch.from_numpy(predicting[own] - place.cp_rank * layout.num_places).to(device),
+            predicting_rows=torch.from_numpy(predicting[own] - place.cp_rank * layout.num_positions).to(device),
             temperature=temperature,
         ),
     )
     return MicroBatch(
         token_ids=torch.from_numpy(token_ids).to(device)[None],
         row=row,
-        num_padding=place.cp_size * layout.num_places - len(samples.token_ids),
-        num_places=place.cp_size * layout.num_places,
+        num_padding=place.cp_size * layout.num_positions - len(samples.token_ids),
+        num_positions=place.cp_size * layout.num_positions,
         num_samples=samples.num_samples,
         split=None if place.cp_group is None else _split(predicting, layout, own, device, place.cp_group),
         sample_index=torch.from_numpy(sample_index).to(device),
@@ -139,13 +139,13 @@ def dummy_micro_batch(device: torch.device, place: RankPlace, *, arrays: Sequenc
     )
     micro_batch = to_micro_batch(samples, device, place)
     # It counts for nothing: the mean over the step's samples must not see it, and all of it is padding.
-    return replace(micro_batch, num_samples=0, num_padding=micro_batch.num_places)
+    return replace(micro_batch, num_samples=0, num_padding=micro_batch.num_positions)
 
 
 def _split(
     predicting: Indices, layout: PackedLayout, own: Indices, device: torch.device, group: dist.ProcessGroup
 ) -> LossTokenSplit:
-    ranks = predicting // layout.num_places  # [N]
+    ranks = predicting // layout.num_positions  # [N]
     counts = np.bincount(ranks, minlength=group.size())
     most = int(counts.max(initial=0))
     order = np.argsort(ranks, kind="stable")  # rank by rank, each in the order of the micro-batch, as `own` is

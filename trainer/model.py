@@ -4,7 +4,7 @@ is interleaved.
 Called once per rank by `trainer/rank.py`, after parallel_state is initialised. The layers are of
 `trainer/layer_spec.py`; everything else that a Qwen or Llama needs is Megatron's own.
 
-Legend: R places of the packed row, n loss tokens of this rank, H hidden size.
+Legend: R positions of the packed row, n loss tokens of this rank, H hidden size.
 """
 
 from __future__ import annotations
@@ -53,7 +53,9 @@ class PackedGPTModel(GPTModel):  # type: ignore[misc]  # Megatron has no types
             )
 
     def _preprocess(self, *, packed_seq_params: PackedRowParams, **kwargs: Any) -> tuple[Any, ...]:
-        packed_seq_params.rotation = self._frequencies.rotation(packed_seq_params.positions, self.config.params_dtype)
+        packed_seq_params.rotation = self._frequencies.rotation(
+            packed_seq_params.position_ids, self.config.params_dtype
+        )
         processed: tuple[Any, ...] = super()._preprocess(packed_seq_params=packed_seq_params, **kwargs)
         return processed
 

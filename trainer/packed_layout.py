@@ -15,7 +15,7 @@ by a token, the larger go to the ranks that have fewest. Only the end of a row i
 A run is a stretch of one sample that a rank holds; here rank 0 has three and rank 1 two. Its queries attend to the
 sample's keys up to their own position, wherever those are.
 
-Legend: T tokens of the micro-batch, R places in a rank's row.
+Legend: T tokens of the micro-batch, R positions in a rank's row.
 """
 
 from __future__ import annotations
@@ -49,21 +49,21 @@ class PackedLayout:
     starts: Indices  # [samples]: first token of each sample in the micro-batch
     runs: tuple[Run, ...]
     """What the row holds, in its order."""
-    tokens: Indices  # [≤ R]: the token of the micro-batch in each place of the row; padding stands behind them
-    num_places: int
+    tokens: Indices  # [≤ R]: the token of the micro-batch in each position of the row; padding stands behind them
+    num_positions: int
     """R, the same on every context-parallel rank."""
-    positions: Indices  # [R]: each token's position within its sample, as RoPE counts it; 0 for padding
-    place_of_token: Indices  # [T]: where each token stands when the rows of all ranks lie one behind the other
+    position_ids: Indices  # [R]: where each token stands within its sample, as RoPE counts it; 0 for padding
+    position_of_token: Indices  # [T]: where each token stands when the rows of all ranks lie one behind the other
 
     @property
     def num_padding(self) -> int:
-        """Places of the row without a token."""
-        return self.num_places - len(self.tokens)
+        """Positions of the row without a token."""
+        return self.num_positions - len(self.tokens)
 
     @property
     def is_whole(self) -> bool:
         """Whether this row holds every token, in the order of the micro-batch."""
-        return len(self.tokens) == len(self.place_of_token)
+        return len(self.tokens) == len(self.position_of_token)
 
 
 def lay_out(lengths: Sequence[int], *, cp_size: int = 1, cp_rank: int = 0, multiple: int = 1) -> PackedLayout:
@@ -74,24 +74,24 @@ def lay_out(lengths: Sequence[int], *, cp_size: int = 1, cp_rank: int = 0, multi
     starts = np.cumsum([0, *lengths], dtype=np.int64)
     runs_of_rank = _share_out(lengths, cp_size)
     longest = max(sum(run.num_tokens for run in runs) for runs in runs_of_rank)
-    num_places = -(-longest // multiple) * multiple
-    place_of_token = np.empty(int(starts[-1]), dtype=np.int64)
+    num_positions = -(-longest // multiple) * multiple
+    position_of_token = np.empty(int(starts[-1]), dtype=np.int64)
     for rank, runs in enumerate(runs_of_rank):
         tokens = _tokens(starts, runs)
-        place_of_token[tokens] = rank * num_places + np.arange(tokens.shape[0])
+        position_of_token[tokens] = rank * num_positions + np.arange(tokens.shape[0])
     runs = runs_of_rank[cp_rank]
     tokens = _tokens(starts, runs)
-    positions = np.zeros(num_places, dtype=np.int64)
-    positions[: tokens.shape[0]] = tokens - np.repeat(
+    position_ids = np.zeros(num_positions, dtype=np.int64)
+    position_ids[: tokens.shape[0]] = tokens - np.repeat(
         starts[[run.sample for run in runs]], [run.num_tokens for run in runs]
     )
     return PackedLayout(
         starts=starts[:-1],
         runs=tuple(runs),
         tokens=tokens,
-        num_places=num_places,
-        positions=positions,
-        place_of_token=place_of_token,
+        num_positions=num_positions,
+        position_ids=position_ids,
+        position_of_token=position_of_token,
     )
 
 

@@ -4,7 +4,7 @@
 applies it in every layer. Megatron's own RoPE assumes that context-parallel ranks hold equal, padded pieces of every
 sample, and of Llama's scaling it knows only the factor.
 
-Legend: R places in the row, N heads, D head size.
+Legend: R positions in the row, N heads, D head size.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ class RotaryFrequencies:
     def __init__(self, architecture: Architecture) -> None:
         self._inverse, self._scale = _inverse_frequencies(architecture)
 
-    def rotation(self, positions: Tensor, dtype: torch.dtype) -> Rotation:
-        """The rotation of tokens at the given positions [R], computed in float32 as Hugging Face does."""
-        if self._inverse.device != positions.device:
-            self._inverse = self._inverse.to(positions.device)
-        angles = positions[:, None].float() * self._inverse
+    def rotation(self, position_ids: Tensor, dtype: torch.dtype) -> Rotation:
+        """The rotation of tokens with the given position_ids [R], computed in float32 as Hugging Face does."""
+        if self._inverse.device != position_ids.device:
+            self._inverse = self._inverse.to(position_ids.device)
+        angles = position_ids[:, None].float() * self._inverse
         angles = torch.cat((angles, angles), dim=-1)[:, None]
         return Rotation((angles.cos() * self._scale).to(dtype), (angles.sin() * self._scale).to(dtype))
 

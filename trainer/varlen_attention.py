@@ -2,7 +2,7 @@
 
 No test of this repository has run it: it needs a GPU. What it computes is `trainer/grid_attention.py`'s result.
 
-Legend: R places in this rank's row, A in the rows of all context-parallel ranks, K keys of all runs one behind the
+Legend: R positions in this rank's row, A in the rows of all context-parallel ranks, K keys of all runs one behind the
 other, N query heads, G key heads, D head size.
 """
 
@@ -62,6 +62,6 @@ class VarlenAttention:
 
 
 def _rows_of_keys(layout: PackedLayout) -> Tensor:
-    """[K]: for each run the places of its sample's tokens up to the run's end."""
+    """[K]: for each run the positions of its sample's tokens up to the run's end."""
     parts = [np.arange(layout.starts[run.sample], layout.starts[run.sample] + run.end) for run in layout.runs]
-    return torch.from_numpy(layout.place_of_token[np.concatenate(parts)] if parts else np.empty(0, dtype=np.int64))
+    return torch.from_numpy(layout.position_of_token[np.concatenate(parts)] if parts else np.empty(0, dtype=np.int64))

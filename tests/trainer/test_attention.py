@@ -56,16 +56,16 @@ def varlen(layout, device):
 def of_ranks(attention, inputs, lengths, *, cp_size, multiple):
     """[T, N, D]: what the ranks find for their own rows, each with the keys and values of all of them."""
     layouts = [lay_out(lengths, cp_size=cp_size, cp_rank=rank, multiple=multiple) for rank in range(cp_size)]
-    size = layouts[0].num_places
+    size = layouts[0].num_positions
     rows = [tensor.new_zeros(cp_size * size, *tensor.shape[1:]) for tensor in inputs]
     for tensor, row in zip(inputs, rows, strict=True):
-        row[layouts[0].place_of_token] = tensor
+        row[layouts[0].position_of_token] = tensor
     query, key, value = rows
     outputs = [
         attention(layout, CPU)(query[rank * size : (rank + 1) * size], key, value)
         for rank, layout in enumerate(layouts)
     ]
-    return torch.cat(outputs)[layouts[0].place_of_token]
+    return torch.cat(outputs)[layouts[0].position_of_token]
 
 
 @pytest.mark.parametrize("attention", [GridAttention, varlen], ids=["grids", "varlen"])

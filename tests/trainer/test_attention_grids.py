@@ -17,7 +17,7 @@ def layouts(draw):
 
 
 @given(layout=layouts())
-def test_every_token_of_the_row_has_a_query_place_of_its_own(layout):
+def test_every_token_of_the_row_has_a_query_cell_of_its_own(layout):
     plan = arrange_in_grids(layout)
     held = len(layout.tokens)
     assert len(set(plan.query_of_row.tolist())) == len(plan.query_of_row) == held
@@ -33,9 +33,9 @@ def test_a_run_lies_in_one_line_and_its_keys_start_its_sample(layout):
         for run in grid.runs:
             seen.append(run)
             rows = plan.row_of_query[query : query + run.num_tokens]
-            assert (layout.positions[rows] == np.arange(run.first, run.end)).all()
+            assert (layout.position_ids[rows] == np.arange(run.first, run.end)).all()
             start = layout.starts[run.sample]
-            assert (plan.row_of_key[key : key + run.end] == layout.place_of_token[start : start + run.end]).all()
+            assert (plan.row_of_key[key : key + run.end] == layout.position_of_token[start : start + run.end]).all()
             query, key = query + grid.num_queries, key + grid.num_keys
     assert sorted(seen) == sorted(layout.runs)
     assert (query, key) == (len(plan.row_of_query), len(plan.row_of_key))

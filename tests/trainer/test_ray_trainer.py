@@ -94,7 +94,7 @@ def test_step_under_any_layout_equals_the_plain_reference(local_ray, layout):
 
 
 def _check_positions(record: StepRecord, samples: Sequence[TrainSample], step: list) -> None:
-    """Each micro-batch has a place for each of its tokens, and what is left over is what the step's padding counts."""
+    """Each micro-batch has a position for each of its tokens; what is left over is what the step's padding counts."""
     padding, padded = record.metrics["perf/padding_frac"], 0
     for rank, positions in zip(step, record.num_positions, strict=True):
         for micro_batch, num_positions in zip(rank, positions, strict=True):

@@ -1,4 +1,4 @@
-"""The pages of the dashboard, as its router has them: a page that is added there is looked at by every test of all."""
+"""The pages of the dashboard, as its routes have them: a page that is added there is looked at by every test of all."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ _IN_A_RUN = "getParentRoute: () => runRoute"
 
 def routes() -> list[str]:
     """Every address, with `$runId` in those of a run's pages."""
-    source = (WEB / "src" / "app" / "router.tsx").read_text(encoding="utf8")
+    files = sorted((WEB / "src" / "app").glob("*route*.tsx"))
+    source = "".join(file.read_text(encoding="utf8") for file in files)
     found: list[str] = []
     for block in source.split("createRoute({")[1:]:
         path = _PATH.search(block)

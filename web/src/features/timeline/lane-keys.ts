@@ -2,9 +2,9 @@
 import type { KeyboardEvent } from "react";
 import { panned, zoomed } from "@/components/chart/zoom";
 import { laneOrder } from "./lane-rows";
-import { around } from "./time-range";
+import { around, wholeOf } from "./time-range";
 import { neighbour, spanAt } from "./timeline-model";
-import { type LanesInView, type Reading, wholeOf } from "./use-reading";
+import type { LanesInView, Reading } from "./use-reading";
 
 const ZOOM = 0.7;
 /** Of the window, for each press of a key. */

@@ -6,11 +6,11 @@ import { panned, zoomed } from "@/components/chart/zoom";
 import { keyAction } from "./lane-keys";
 import type { Row } from "./lane-rows";
 import { paintTimeline } from "./paint-timeline";
-import { around } from "./time-range";
+import { around, wholeOf } from "./time-range";
 import styles from "./timeline.module.css";
 import { usePaint, useWheel } from "./use-canvas";
 import { useDrag } from "./use-drag";
-import { type Hot, type LanesInView, type Reading, wholeOf } from "./use-reading";
+import type { Hot, LanesInView, Reading } from "./use-reading";
 
 export interface LanesPlotProps {
   lanes: LanesInView;

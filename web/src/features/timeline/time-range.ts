@@ -4,6 +4,11 @@ import type { XRange } from "@/components/chart/chart-group";
 /** Narrower than this there is nothing to see: driver clocks tell milliseconds. */
 export const LEAST_S = 0.002;
 
+/** All the time there is. */
+export function wholeOf({ durationS }: { durationS: number }): XRange {
+  return { from: 0, to: durationS };
+}
+
 /** A window that holds this stretch with some air around it; never narrower than can be seen. */
 export function around(from: number, to: number, durationS: number): XRange {
   const middle = (from + to) / 2;

@@ -23,73 +23,94 @@ export interface TimelineAxisProps {
 }
 
 export function TimelineAxis({ marks, batchSizes, range, onRange, onStep }: TimelineAxisProps) {
-  const span = range.to - range.from;
-  const share = (seconds: number) => (seconds - range.from) / span;
-  const brush = useBrush(range, onRange);
-  const step = niceStep(span / MOST_TICKS);
-  const ticks = multiples(range.from, range.to, step);
   const inView = marks.filter(({ from, to }) => to > range.from && from < range.to);
   return (
     <div className={styles.axis}>
       <div className={styles.steps}>
-        {inView.map((mark) => {
-          const [left, right] = [Math.max(0, share(mark.from)), Math.min(1, share(mark.to))];
-          const wide = right - left;
-          const size = batchSizes.get(mark.step);
-          const words = size === undefined ? "" : `, ${formatCount(size, "sample")}`;
-          return (
-            <button
-              key={mark.step}
-              type="button"
-              className={styles.stepMark}
-              style={{ left: `${left * 100}%`, width: `${wide * 100}%` }}
-              aria-label={wide >= WORDS_SHARE ? undefined : `Step ${formatInteger(mark.step)}${words}`}
-              title={`Step ${formatInteger(mark.step)}${words}`}
-              onClick={() => onStep(mark.step)}
-            >
-              {wide >= NUMBER_SHARE && (
-                <>
-                  {wide >= WORDS_SHARE && "Step "}
-                  {formatInteger(mark.step)}
-                  {wide >= WORDS_SHARE && <small>{words}</small>}
-                </>
-              )}
-            </button>
-          );
-        })}
-      </div>
-      <div
-        className={styles.seconds}
-        aria-hidden="true"
-        onPointerDown={brush.start}
-        onPointerMove={brush.move}
-        onPointerUp={brush.end}
-      >
-        {ticks.map((tick) => (
-          <span
-            key={tick}
-            data-end={share(tick) > END_SHARE || undefined}
-            style={{ left: `${share(tick) * 100}%` }}
-          >
-            <b>{secondsText(tick, step)}</b>
-          </span>
-        ))}
-        {brush.drawn && (
-          <i
-            className={styles.brush}
-            style={{
-              left: `${brush.drawn.from * 100}%`,
-              width: `${(brush.drawn.to - brush.drawn.from) * 100}%`,
-            }}
+        {inView.map((mark) => (
+          <StepButton
+            key={mark.step}
+            mark={mark}
+            batchSize={batchSizes.get(mark.step)}
+            range={range}
+            onStep={onStep}
           />
-        )}
+        ))}
       </div>
+      <Seconds range={range} onRange={onRange} />
+    </div>
+  );
+}
+
+/** Where a moment stands, as a share of the plot. */
+function shareOf(seconds: number, range: XRange): number {
+  return (seconds - range.from) / (range.to - range.from);
+}
+
+interface StepButtonProps extends Pick<TimelineAxisProps, "range" | "onStep"> {
+  mark: StepMark;
+  batchSize: number | undefined;
+}
+
+/** As much of its words as there is room for; a narrow one says the others by its name. */
+function StepButton({ mark, batchSize, range, onStep }: StepButtonProps) {
+  const left = Math.max(0, shareOf(mark.from, range));
+  const width = Math.min(1, shareOf(mark.to, range)) - left;
+  const [hasNumber, hasWords] = [width >= NUMBER_SHARE, width >= WORDS_SHARE];
+  const size = batchSize === undefined ? "" : `, ${formatCount(batchSize, "sample")}`;
+  const name = `Step ${formatInteger(mark.step)}${size}`;
+  return (
+    <button
+      type="button"
+      className={styles.stepMark}
+      style={{ left: `${left * 100}%`, width: `${width * 100}%` }}
+      aria-label={hasWords ? undefined : name}
+      title={name}
+      onClick={() => onStep(mark.step)}
+    >
+      {hasNumber && (
+        <>
+          {hasWords && "Step "}
+          {formatInteger(mark.step)}
+          {hasWords && <small>{size}</small>}
+        </>
+      )}
+    </button>
+  );
+}
+
+function Seconds({ range, onRange }: Pick<TimelineAxisProps, "range" | "onRange">) {
+  const brush = useBrush(range, onRange);
+  const step = niceStep((range.to - range.from) / MOST_TICKS);
+  const ticks = multiples(range.from, range.to, step).map((tick) => ({ tick, at: shareOf(tick, range) }));
+  return (
+    <div
+      className={styles.seconds}
+      aria-hidden="true"
+      onPointerDown={brush.start}
+      onPointerMove={brush.move}
+      onPointerUp={brush.end}
+    >
+      {ticks.map(({ tick, at }) => (
+        <span key={tick} data-end={at > END_SHARE || undefined} style={{ left: `${at * 100}%` }}>
+          <b>{secondsText(tick, step)}</b>
+        </span>
+      ))}
+      {brush.drawn && (
+        <i
+          className={styles.brush}
+          style={{
+            left: `${brush.drawn.from * 100}%`,
+            width: `${(brush.drawn.to - brush.drawn.from) * 100}%`,
+          }}
+        />
+      )}
     </div>
   );
 }
 
 /** `0 s`, `12.4 s`, `12.482 s`: as many decimals as the ticks differ by. */
-export function secondsText(seconds: number, step: number): string {
+function secondsText(seconds: number, step: number): string {
   if (step >= 60) return formatDuration(seconds);
   const decimals = Math.max(
     0,
@@ -112,19 +133,19 @@ interface Drawn {
 function useBrush(range: XRange, onRange: (range: XRange) => void) {
   const began = useRef<number | null>(null);
   const [drawn, setDrawn] = useState<Drawn | null>(null);
-  const shareOf = (event: PointerEvent<HTMLElement>) => {
+  const shareUnder = (event: PointerEvent<HTMLElement>) => {
     const { left, width } = event.currentTarget.getBoundingClientRect();
     return Math.min(1, Math.max(0, (event.clientX - left) / width));
   };
   return {
     drawn,
     start: (event: PointerEvent<HTMLElement>) => {
-      began.current = shareOf(event);
+      began.current = shareUnder(event);
       event.currentTarget.setPointerCapture(event.pointerId);
     },
     move: (event: PointerEvent<HTMLElement>) => {
       if (began.current === null) return;
-      const at = shareOf(event);
+      const at = shareUnder(event);
       setDrawn({ from: Math.min(began.current, at), to: Math.max(began.current, at) });
     },
     end: () => {

@@ -20,7 +20,7 @@ export interface TimelineTableProps {
 export function TimelineTable({ timeline, range, label }: TimelineTableProps) {
   const region = useRef<HTMLElement>(null);
   useEffect(() => region.current?.focus(), []);
-  const rows = timeline.lanes.flatMap((lane) => boxesIn(lane, range));
+  const boxes = timeline.lanes.flatMap((lane) => boxesIn(lane, range));
   return (
     <section
       ref={region}
@@ -29,53 +29,11 @@ export function TimelineTable({ timeline, range, label }: TimelineTableProps) {
       tabIndex={0}
       aria-label={`${label}, table`}
     >
-      <DataTable
-        columns={[
-          { label: "Actor" },
-          { label: "Busy in view", isNumber: true },
-          { label: "Boxes", isNumber: true },
-        ]}
-      >
-        <tbody>
-          {timeline.lanes.map((lane) => (
-            <tr key={lane.actor}>
-              <RowHead>
-                <bdi>{lane.actor}</bdi>
-              </RowHead>
-              <NumberCell>{formatPercent(busyFrac(lane, range.from, range.to))}</NumberCell>
-              <NumberCell>{formatInteger(boxesIn(lane, range).length)}</NumberCell>
-            </tr>
-          ))}
-        </tbody>
-      </DataTable>
-      <DataTable
-        columns={[
-          { label: "Actor" },
-          { label: "Step", isNumber: true },
-          { label: "Activity" },
-          { label: "From", isNumber: true },
-          { label: "To", isNumber: true },
-          { label: "Takes", isNumber: true },
-        ]}
-      >
-        <tbody>
-          {rows.slice(0, MOST_ROWS).map(({ lane, i }) => (
-            <tr key={`${lane.actor} ${i}`}>
-              <RowHead>
-                <bdi>{lane.actor}</bdi>
-              </RowHead>
-              <NumberCell>{formatInteger(lane.step[i] ?? 0)}</NumberCell>
-              <td>{LOOKS[lane.activity[i] ?? "schedule"].label}</td>
-              <NumberCell>{secondsOf(lane.start[i])}</NumberCell>
-              <NumberCell>{secondsOf(lane.end[i])}</NumberCell>
-              <NumberCell>{formatDuration((lane.end[i] ?? 0) - (lane.start[i] ?? 0))}</NumberCell>
-            </tr>
-          ))}
-        </tbody>
-      </DataTable>
-      {rows.length > MOST_ROWS && (
+      <BusyTable timeline={timeline} range={range} />
+      <BoxTable boxes={boxes.slice(0, MOST_ROWS)} />
+      {boxes.length > MOST_ROWS && (
         <p className={styles.none}>
-          The first {formatInteger(MOST_ROWS)} of {formatInteger(rows.length)} boxes in view. Zoom in for the
+          The first {formatInteger(MOST_ROWS)} of {formatInteger(boxes.length)} boxes in view. Zoom in for the
           others.
         </p>
       )}
@@ -83,12 +41,73 @@ export function TimelineTable({ timeline, range, label }: TimelineTableProps) {
   );
 }
 
+const BUSY_COLUMNS = [
+  { label: "Actor" },
+  { label: "Busy in view", isNumber: true },
+  { label: "Boxes", isNumber: true },
+];
+
+/** What each actor did with its time. */
+function BusyTable({ timeline, range }: Pick<TimelineTableProps, "timeline" | "range">) {
+  return (
+    <DataTable columns={BUSY_COLUMNS}>
+      <tbody>
+        {timeline.lanes.map((lane) => (
+          <tr key={lane.actor}>
+            <RowHead>
+              <bdi>{lane.actor}</bdi>
+            </RowHead>
+            <NumberCell>{formatPercent(busyFrac(lane, range.from, range.to))}</NumberCell>
+            <NumberCell>{formatInteger(boxesIn(lane, range).length)}</NumberCell>
+          </tr>
+        ))}
+      </tbody>
+    </DataTable>
+  );
+}
+
+const BOX_COLUMNS = [
+  { label: "Actor" },
+  { label: "Step", isNumber: true },
+  { label: "Activity" },
+  { label: "From", isNumber: true },
+  { label: "To", isNumber: true },
+  { label: "Takes", isNumber: true },
+];
+
+function BoxTable({ boxes }: { boxes: readonly Box[] }) {
+  return (
+    <DataTable columns={BOX_COLUMNS}>
+      <tbody>
+        {boxes.map(({ lane, i }) => (
+          <tr key={`${lane.actor} ${i}`}>
+            <RowHead>
+              <bdi>{lane.actor}</bdi>
+            </RowHead>
+            <NumberCell>{formatInteger(lane.step[i] ?? 0)}</NumberCell>
+            <td>{LOOKS[lane.activity[i] ?? "schedule"].label}</td>
+            <NumberCell>{secondsOf(lane.start[i])}</NumberCell>
+            <NumberCell>{secondsOf(lane.end[i])}</NumberCell>
+            <NumberCell>{formatDuration((lane.end[i] ?? 0) - (lane.start[i] ?? 0))}</NumberCell>
+          </tr>
+        ))}
+      </tbody>
+    </DataTable>
+  );
+}
+
 function secondsOf(seconds = 0): string {
   return `${seconds.toFixed(3)}\u00a0s`;
 }
 
-function boxesIn(lane: Lane, { from, to }: XRange): { lane: Lane; i: number }[] {
-  const boxes: { lane: Lane; i: number }[] = [];
+interface Box {
+  lane: Lane;
+  /** Which of its lane. */
+  i: number;
+}
+
+function boxesIn(lane: Lane, { from, to }: XRange): Box[] {
+  const boxes: Box[] = [];
   for (let i = firstAfter(lane, from); i < lane.start.length && (lane.start[i] ?? 0) < to; i += 1) {
     boxes.push({ lane, i });
   }

@@ -5,6 +5,7 @@ import { panned } from "@/components/chart/zoom";
 import { type Row, rowAt } from "./lane-rows";
 import { cardPlace } from "./span-card";
 import { kindCard, type SpanCard, spanCard } from "./span-facts";
+import { wholeOf } from "./time-range";
 import { type Span, spanAt, type Timeline } from "./timeline-model";
 
 /** The lanes and the window of time that they are seen through. */
@@ -63,11 +64,6 @@ export function useReading(
     readSpan,
     close: () => setHot(null),
   };
-}
-
-/** All the time there is. */
-export function wholeOf({ durationS }: Timeline): XRange {
-  return { from: 0, to: durationS };
 }
 
 function hotUnder(

@@ -1,0 +1,18 @@
+/** The steps that are shown, and their timeline as it is read. */
+import { useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
+import { stepsOptions } from "@/api/steps";
+import { timelineOptions } from "@/api/timeline";
+import { timelineOf } from "./timeline-model";
+import type { TimelineSearch } from "./timeline-search";
+import { usePacedStep } from "./use-paced-step";
+
+export function useShownTimeline(runId: string, search: TimelineSearch, newest: number) {
+  const last = Math.min(newest, usePacedStep(search.step, newest));
+  const first = Math.max(0, last - (search.steps ?? 1) + 1);
+  const { data, error, refetch, isPlaceholderData: isOld } = useQuery(timelineOptions(runId, first, last));
+  const { data: rows } = useQuery(stepsOptions(runId, first, last - first + 1));
+  const timeline = useMemo(() => timelineOf(data?.items ?? []), [data]);
+  const batchSizes = new Map(rows?.items.map((row) => [row.step, row.global_batch_size]));
+  return { first, last, data, error, refetch, isOld, timeline, batchSizes };
+}

@@ -1,14 +1,12 @@
 /** The logs of a run, live: what each process wrote, by source and level, searched, with a link to each line. */
 import { useQuery } from "@tanstack/react-query";
-import { useRef } from "react";
+import { type ReactNode, useRef } from "react";
 import { fetchLogPage, type LogFilter } from "@/api/logs";
 import { problemSentence } from "@/api/problem";
 import { retentionOptions } from "@/api/retention";
 import { runOptions } from "@/api/runs";
-import { isOver, type Run } from "@/api/types";
 import { Banner } from "@/components/banner";
 import { Button } from "@/components/button";
-import { EmptyState } from "@/components/empty-state";
 import { LoadingBars } from "@/components/loading-bars";
 import { ProblemPanel } from "@/components/problem-panel";
 import { copyText } from "@/lib/copy-text";
@@ -17,11 +15,14 @@ import { useShortcuts } from "@/lib/shortcuts";
 import { useDebounced } from "@/lib/use-debounced";
 import { lineAsText, saveAs, wholeLog } from "./log-export";
 import { nextHit } from "./log-hits";
-import { LogLines, type LogLinesHandle } from "./log-lines";
-import { inTimeOrder } from "./log-window";
+import { LogLines } from "./log-lines";
+import type { LogState } from "./log-reader";
+import { inTimeOrder, type LogWindow } from "./log-window";
 import styles from "./logs.module.css";
 import type { LogsSearch, LogsSearchPatch } from "./logs-search";
 import { LogsToolbar } from "./logs-toolbar";
+import { NoLines } from "./no-lines";
+import type { LogLinesHandle } from "./use-line-place";
 import { useHits, useLogReader } from "./use-log-reader";
 
 const END = "End";
@@ -46,22 +47,12 @@ export function LogsPage({ runId, search, setSearch }: LogsPageProps) {
   const { reader, state } = useLogReader(runId, shown, search.line ?? null);
   const hits = useHits(runId, { ...filter, q: query });
   const lines = useRef<LogLinesHandle>(null);
-  const { window, sources, isLoading, error } = state;
-
+  const { window, sources, error } = state;
   const onHit = (by: 1 | -1) => {
     const hit = nextHit(hits.ids, search.line ?? null, by);
     if (hit !== null) lines.current?.goTo(hit);
   };
-  const onCopy = () =>
-    copyText(inTimeOrder(window.lines).map(lineAsText).join("\n"), formatCount(window.lines.length, "line"));
-  const onDownload = async () => {
-    const fetchPage: Parameters<typeof wholeLog>[0] = (request, signal) =>
-      fetchLogPage(runId, shown, request, signal);
-    const text = await wholeLog(fetchPage, new AbortController().signal);
-    saveAs(`${run?.name ?? runId}.log`, text);
-  };
   useShortcuts({ [END]: () => lines.current?.goToEnd() });
-  const isEmpty = !isLoading && window.lines.length === 0;
   return (
     <section className={styles.panel} aria-label="Logs">
       <LogsToolbar
@@ -70,51 +61,82 @@ export function LogsPage({ runId, search, setSearch }: LogsPageProps) {
         sources={sources}
         hits={hits}
         onHit={onHit}
-        onCopy={() => void onCopy()}
-        onDownload={() => void onDownload()}
+        onCopy={() => void copyLines(window)}
+        onDownload={() => void download(runId, shown, run?.name ?? runId)}
       />
       <Gone runId={runId} />
-      {error && window.lines.length > 0 && (
-        <Banner kind="warning" actions={<Button onClick={() => void reader.newer()}>Try now</Button>}>
-          {problemSentence(error)} What was read stays.
-        </Banner>
-      )}
-      {window.lines.length > 0 && (
-        <LogLines
-          runId={runId}
-          reader={reader}
-          window={window}
-          query={query}
-          line={search.line ?? null}
-          isOfOneSource={search.source !== undefined}
-          onLine={(line) => setSearch({ line })}
-          handle={lines}
-        />
-      )}
-      {isLoading && window.lines.length === 0 && (
-        <div className={styles.frame}>
-          <LoadingBars
-            rows={LOADING_ROWS}
-            rowHeight={21}
-            onRetry={() => void reader.open(search.line ?? null)}
+      {window.lines.length > 0 ? (
+        <>
+          {error && <Interrupted error={error} onRetry={() => void reader.newer()} />}
+          <LogLines
+            runId={runId}
+            reader={reader}
+            window={window}
+            query={query}
+            line={search.line ?? null}
+            isOfOneSource={search.source !== undefined}
+            onLine={(line) => setSearch({ line })}
+            handle={lines}
           />
-        </div>
-      )}
-      {isEmpty && (
-        <div className={styles.nothing}>
-          {error ? (
-            <ProblemPanel
-              title="The log did not load"
-              detail={problemSentence(error)}
-              onRetry={() => void reader.open(search.line ?? null)}
-              retryAfterS={RETRY_S}
-            />
-          ) : (
-            <NoLines run={run} search={search} setSearch={setSearch} />
-          )}
-        </div>
+        </>
+      ) : (
+        <Lineless state={state} onRetry={() => void reader.open(search.line ?? null)}>
+          <NoLines run={run} search={search} setSearch={setSearch} />
+        </Lineless>
       )}
     </section>
+  );
+}
+
+function copyLines({ lines }: LogWindow): Promise<void> {
+  return copyText(inTimeOrder(lines).map(lineAsText).join("\n"), formatCount(lines.length, "line"));
+}
+
+async function download(runId: string, filter: LogFilter, name: string): Promise<void> {
+  const text = await wholeLog(
+    (request, signal) => fetchLogPage(runId, filter, request, signal),
+    new AbortController().signal,
+  );
+  saveAs(`${name}.log`, text);
+}
+
+function Interrupted({ error, onRetry }: { error: unknown; onRetry: () => void }) {
+  return (
+    <Banner kind="warning" actions={<Button onClick={onRetry}>Try now</Button>}>
+      {problemSentence(error)} What was read stays.
+    </Banner>
+  );
+}
+
+interface LinelessProps {
+  state: LogState;
+  onRetry: () => void;
+  /** What is said of a log that has no lines. */
+  children: ReactNode;
+}
+
+/** In the place of the lines: not yet, or it could not be asked for, or there are none. */
+function Lineless({ state: { isLoading, error }, onRetry, children }: LinelessProps) {
+  if (isLoading) {
+    return (
+      <div className={styles.frame}>
+        <LoadingBars rows={LOADING_ROWS} rowHeight={21} onRetry={onRetry} />
+      </div>
+    );
+  }
+  return (
+    <div className={styles.nothing}>
+      {error ? (
+        <ProblemPanel
+          title="The log did not load"
+          detail={problemSentence(error)}
+          onRetry={onRetry}
+          retryAfterS={RETRY_S}
+        />
+      ) : (
+        children
+      )}
+    </div>
   );
 }
 
@@ -127,42 +149,5 @@ function Gone({ runId }: { runId: string }) {
     <p className={styles.gone}>
       {formatCount(gone.num_removed, "earlier line")} {gone.num_removed === 1 ? "is" : "are"} {gone.message}.
     </p>
-  );
-}
-
-interface NoLinesProps extends Pick<LogsPageProps, "search" | "setSearch"> {
-  run: Run | undefined;
-}
-
-function NoLines({ run, search, setSearch }: NoLinesProps) {
-  const { source, level, q, only } = search;
-  if (source || level || only) {
-    const clear = { source: undefined, level: undefined, only: undefined, line: undefined };
-    return (
-      <EmptyState
-        title="No line matches"
-        actions={<Button onClick={() => setSearch(clear)}>Show all lines</Button>}
-      >
-        {source && (
-          <>
-            Source is <bdi>{source}</bdi>.{" "}
-          </>
-        )}
-        {level && <>Level is {level} or above. </>}
-        {only && (
-          <>
-            The text holds “<bdi>{q}</bdi>”.
-          </>
-        )}
-      </EmptyState>
-    );
-  }
-  const isGone = run !== undefined && isOver(run.state);
-  return (
-    <EmptyState title={isGone ? "No lines were recorded" : "No lines yet"}>
-      {isGone
-        ? "No process of this run wrote to its log."
-        : "The first line is recorded when the run’s job begins to write."}
-    </EmptyState>
   );
 }

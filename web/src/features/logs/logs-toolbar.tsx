@@ -28,12 +28,6 @@ export interface LogsToolbarProps {
 
 export function LogsToolbar(props: LogsToolbarProps) {
   const { search, setSearch, sources, hits, onHit, onCopy, onDownload } = props;
-  const field = useRef<HTMLInputElement>(null);
-  useShortcuts({
-    f: () => field.current?.focus(),
-    j: () => onHit(1),
-    k: () => onHit(-1),
-  });
   return (
     <div className={styles.toolbar}>
       <select
@@ -55,44 +49,57 @@ export function LogsToolbar(props: LogsToolbarProps) {
         value={search.level ?? "debug"}
         onChange={(level) => setSearch({ level, line: undefined })}
       />
-      <div className={styles.find}>
-        <TextField
-          ref={field}
-          label="Search the log"
-          icon="search"
-          placeholder="Search the log"
-          className={styles.field}
-          value={search.q ?? ""}
-          onChange={(q) => setSearch({ q, ...(q === "" && { only: undefined }) })}
-          onKeyDown={(event) => {
-            if (event.key === "Enter") onHit(event.shiftKey ? -1 : 1);
-            if (event.key === "Escape") event.currentTarget.blur();
-          }}
-        />
-        <IconButton
-          icon="left"
-          label="Hit before"
-          disabled={hits.ids.length === 0}
-          onClick={() => onHit(-1)}
-        />
-        <IconButton icon="right" label="Next hit" disabled={hits.ids.length === 0} onClick={() => onHit(1)} />
-        <Toggle
-          isOn={search.only === true}
-          disabled={!search.q}
-          onClick={() => setSearch({ only: !search.only, line: undefined })}
-        >
-          Only hits
-        </Toggle>
-        <span className={styles.hits} role="status">
-          {search.q ? hitsText(hits, search.line ?? null) : ""}
-        </span>
-      </div>
+      <FindLines search={search} setSearch={setSearch} hits={hits} onHit={onHit} />
       <div className={styles.actions}>
         <Button onClick={onCopy} icon="copy">
           Copy
         </Button>
         <Button onClick={onDownload}>Download</Button>
       </div>
+    </div>
+  );
+}
+
+/** The text that is looked for, and the way from one line that holds it to the next. */
+function FindLines({
+  search,
+  setSearch,
+  hits,
+  onHit,
+}: Pick<LogsToolbarProps, "search" | "setSearch" | "hits" | "onHit">) {
+  const field = useRef<HTMLInputElement>(null);
+  useShortcuts({
+    f: () => field.current?.focus(),
+    j: () => onHit(1),
+    k: () => onHit(-1),
+  });
+  return (
+    <div className={styles.find}>
+      <TextField
+        ref={field}
+        label="Search the log"
+        icon="search"
+        placeholder="Search the log"
+        className={styles.field}
+        value={search.q ?? ""}
+        onChange={(q) => setSearch({ q, ...(q === "" && { only: undefined }) })}
+        onKeyDown={(event) => {
+          if (event.key === "Enter") onHit(event.shiftKey ? -1 : 1);
+          if (event.key === "Escape") event.currentTarget.blur();
+        }}
+      />
+      <IconButton icon="left" label="Hit before" disabled={hits.ids.length === 0} onClick={() => onHit(-1)} />
+      <IconButton icon="right" label="Next hit" disabled={hits.ids.length === 0} onClick={() => onHit(1)} />
+      <Toggle
+        isOn={search.only === true}
+        disabled={!search.q}
+        onClick={() => setSearch({ only: !search.only, line: undefined })}
+      >
+        Only hits
+      </Toggle>
+      <span className={styles.hits} role="status">
+        {search.q ? hitsText(hits, search.line ?? null) : ""}
+      </span>
     </div>
   );
 }

@@ -71,7 +71,7 @@ class PlanRequest(TextModel):
 
 
 class PlannedGeometry(TextModel):
-    """One step, scheduled with the lengths that were assumed."""
+    """One step, scheduled with the lengths that were assumed. How much of it is padding shows when it is trained."""
 
     num_tokens: PositiveInt
     num_microbatches: PositiveInt
@@ -83,7 +83,6 @@ class PlannedGeometry(TextModel):
     max_micro_batch_tokens: PositiveInt
     predicted_idle_frac: Fraction01
     idle_bound_frac: Fraction01
-    padding_frac: Fraction01
 
 
 class PlannedStep(TextModel):

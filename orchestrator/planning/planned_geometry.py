@@ -54,7 +54,6 @@ class DrySchedule:
             ),
             predicted_idle_frac=figures.predicted_idle_frac,
             idle_bound_frac=figures.idle_bound_frac,
-            padding_frac=0.0,  # the trainer packs a micro-batch into one row, back to back
         )
 
 

@@ -3099,7 +3099,7 @@ export interface components {
         };
         /**
          * PlannedGeometry
-         * @description One step, scheduled with the lengths that were assumed.
+         * @description One step, scheduled with the lengths that were assumed. How much of it is padding shows when it is trained.
          */
         PlannedGeometry: {
             /** Idle Bound Frac */
@@ -3117,8 +3117,6 @@ export interface components {
             num_over_cap: number;
             /** Num Tokens */
             num_tokens: number;
-            /** Padding Frac */
-            padding_frac: number;
             /** Predicted Idle Frac */
             predicted_idle_frac: number;
             /**

@@ -23,7 +23,6 @@ function step(index: number, size: number, idle: number | null = 0.1): PlannedSt
             max_micro_batch_tokens: 10,
             predicted_idle_frac: idle,
             idle_bound_frac: 0,
-            padding_frac: 0,
           },
   };
 }

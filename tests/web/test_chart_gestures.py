@@ -284,3 +284,19 @@ def test_a_run_that_trained_supervised_first_is_looked_at_without_that_and_goes_
     expect(page.get_by_text("Steps 4 to 10")).to_be_visible()
     only.click()
     expect(page.get_by_text("Steps 0 to 10")).to_be_visible()
+    page.goto(f'{shown.server.url}/compare?runs=["{run.id}"]')
+    steps = _table_of(page, "train/loss").get_by_role("rowheader")
+    expect(steps).to_have_text([str(step) for step in range(11)])
+    only.click()
+    expect(steps).to_have_text([str(step) for step in range(4, 11)])
+    assert shown.server.record(run, recorded_step(11)).status_code == 200
+    page.reload()
+    expect(only).to_have_attribute("aria-pressed", "true")
+    _table_of(page, "train/loss")
+    expect(steps).to_have_text([str(step) for step in range(4, 12)])
+
+
+def _table_of(page: Page, metric: str) -> Locator:
+    """Taken for the chart by its key."""
+    page.get_by_role("region", name=metric, exact=True).get_by_role("img").press("t")
+    return page.get_by_role("region", name=f"{metric}, table")

@@ -53,6 +53,8 @@ def test_the_comparison_is_in_the_address_and_live(
     page.get_by_role("group", name="x axis").get_by_role("button", name="Samples").click()
     page.get_by_role("checkbox", name="Draw slow").uncheck()
     expect(page).to_have_url(re.compile(r"x=samples.*hidden="))
+    _hide_and_draw_all(page)
+    page.get_by_role("checkbox", name="Draw slow").uncheck()
     page.get_by_role("button", name="Remove train/loss").click()
     page.get_by_role("textbox", name="Add a metric").or_(page.get_by_role("combobox", name="Add a metric")).fill(
         "train/entropy"
@@ -64,6 +66,20 @@ def test_the_comparison_is_in_the_address_and_live(
     expect(page.get_by_role("checkbox", name="Draw slow")).not_to_be_checked()
     record(server, first, [12])
     expect(readout.get_by_role("row", name=re.compile("^all 12 "))).to_be_visible()
+
+
+def _hide_and_draw_all(page: Page) -> None:
+    """From a state in which some are drawn: the first click draws all of them."""
+    every, boxes = page.get_by_role("checkbox", name="Draw all runs"), page.get_by_role("checkbox")
+    expect(page.get_by_text("1 of 2 drawn")).to_be_visible()
+    assert every.evaluate("box => box.indeterminate")
+    every.click()
+    expect(boxes.and_(page.locator(":checked"))).to_have_count(3)
+    every.click()
+    expect(page.get_by_text("0 of 2 drawn")).to_be_visible()
+    expect(page.get_by_role("region", name="reward/mean")).to_contain_text("No run is drawn")
+    every.click()
+    expect(page.get_by_role("region", name="reward/mean").locator("canvas")).to_be_visible()
 
 
 @pytest.mark.usefixtures("runs")

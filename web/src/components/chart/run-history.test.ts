@@ -301,3 +301,30 @@ test("an attempt that trains again behind the shown part makes what was known of
   await vi.advanceTimersByTimeAsync(0);
   expect(track.drawn.value).toEqual([0, 1, 2, 3, 9]);
 });
+
+test("without the steps before its reinforcement learning, in the picture, behind it and live", async () => {
+  const { asked, fetch } = fakeServer();
+  const history = new RunHistory("r", { x: "samples", range: null }, fetch);
+  const track = history.want(LOSS, 1000);
+  history.start();
+  await vi.advanceTimersByTimeAsync(0);
+  asked[0]?.answer(answer(asked[0].request, [9, 9, 1]));
+  await vi.advanceTimersByTimeAsync(0);
+  history.setView({ x: "samples", range: { from: 0, to: 30 }, firstStep: 2 });
+  await vi.advanceTimersByTimeAsync(0);
+  asked[1]?.answer(answer(asked[1].request, [9, 9, 1]));
+  await vi.advanceTimersByTimeAsync(0);
+  expect([track.columns.x, track.columns.value]).toEqual([[20], [1]]);
+  asked[2]?.answer(answer(asked[2].request, [9, 9, 1, 2]));
+  await vi.advanceTimersByTimeAsync(0);
+  expect([track.drawn.step, track.drawn.value]).toEqual([
+    [2, 3],
+    [1, 2],
+  ]);
+  history.setView({ x: "samples", range: null, firstStep: Number.POSITIVE_INFINITY });
+  await vi.advanceTimersByTimeAsync(0);
+  asked[3]?.answer(answer(asked[3].request, [9, 9, 1, 2]));
+  await vi.advanceTimersByTimeAsync(0);
+  history.receive(frame([4]));
+  expect(track.columns.x).toEqual([]);
+});

@@ -9,6 +9,7 @@
 import type { HistoryRequest } from "@/api/history";
 import type { MetricHistory, StepsFrame, XAxis } from "@/api/types";
 import type { XRange } from "./chart-group";
+import { fromStep } from "./from-step";
 import { MetricTrack } from "./metric-track";
 import { WholeLines } from "./whole-lines";
 
@@ -17,6 +18,8 @@ export type TrackState = { kind: "loading" } | { kind: "ready" } | { kind: "fail
 export interface HistoryView {
   x: XAxis;
   range: XRange | null;
+  /** What was trained before this step is not there. */
+  firstStep?: number;
 }
 
 export type FetchHistory = (request: HistoryRequest, signal: AbortSignal) => Promise<MetricHistory>;
@@ -101,14 +104,18 @@ export class RunHistory {
     return () => this.frameListeners.delete(listener);
   }
 
-  /** Asks for another axis or range. The tracks keep the old points until the new ones are there. */
+  /** Asks for another axis or range, or from another first step on. The tracks keep the old points until the new ones
+   * are there. */
   setView(view: HistoryView): void {
-    const { x, range } = this.view;
-    if (view.x === x && view.range?.from === range?.from && view.range?.to === range?.to) return;
+    const { x, range, firstStep } = this.view;
+    const isOfSameSteps = view.firstStep === firstStep;
+    const isOfSameRange = view.range?.from === range?.from && view.range?.to === range?.to;
+    if (view.x === x && isOfSameRange && isOfSameSteps) return;
     this.view = view;
     if (view.x === this.shown.x) {
       this.shown = view;
-      this.askAll(0);
+      if (isOfSameSteps) this.askAll(0);
+      else this.reload();
     } else void this.switchAxis();
   }
 
@@ -172,8 +179,10 @@ export class RunHistory {
   private append(track: MetricTrack, frame: StepsFrame): void {
     const values = frame.metrics[track.name];
     if (!values) return;
-    const xs = frame[this.shown.x];
+    const { x, firstStep = 0 } = this.shown;
+    const xs = frame[x];
     frame.step.forEach((step, i) => {
+      if (step < firstStep) return;
       track.append({ attempt: frame.attempt, x: xs[i] as number, step, value: values[i] ?? null });
     });
   }
@@ -236,7 +245,7 @@ export class RunHistory {
     };
     try {
       const history = await this.fetch(this.request(asked, view), signal);
-      return apply((news) => this.take(news, history, { buffer, range: view.range }));
+      return apply((news) => this.take(news, history, { buffer, view }));
     } catch (error) {
       return apply((news) => this.setStates(news, { kind: "failed", error }));
     }
@@ -258,13 +267,11 @@ export class RunHistory {
   private take(
     asked: Wanted[],
     history: MetricHistory,
-    { buffer, range }: { buffer: readonly StepsFrame[]; range: XRange | null },
+    { buffer, view }: { buffer: readonly StepsFrame[]; view: HistoryView },
   ): void {
     for (const { track } of asked) {
-      track.setHistory(
-        history.series.filter(({ name }) => name === track.name),
-        range,
-      );
+      const series = history.series.filter(({ name }) => name === track.name);
+      track.setHistory(fromStep(series, view.firstStep ?? 0), view.range);
       if (buffer.some((frame) => contradicts(track, frame))) this.reload(RELOAD_DELAY_MS);
       else for (const frame of buffer) this.append(track, frame);
     }
@@ -278,9 +285,11 @@ export class RunHistory {
     for (const asked of inRequests(wanted)) void this.wholes.want(asked.map(({ track }) => track));
   }
 
-  private fetchWhole(tracks: readonly MetricTrack[]): Promise<MetricHistory> {
+  private async fetchWhole(tracks: readonly MetricTrack[]): Promise<MetricHistory> {
     const asked = this.wanted.filter(({ track }) => tracks.includes(track));
-    return this.fetch(this.request(asked, { x: this.shown.x, range: null }), this.generation.signal);
+    const { x, firstStep = 0 } = this.shown;
+    const whole = await this.fetch(this.request(asked, { x, range: null }), this.generation.signal);
+    return { ...whole, series: fromStep(whole.series, firstStep) };
   }
 
   private setStates(asked: Wanted[], state: TrackState): void {

@@ -71,7 +71,8 @@ function Comparison({ ids, search, setSearch }: ComparePageProps & { ids: string
     (): XRange | null => (from === undefined || to === undefined ? null : { from, to }),
     [from, to],
   );
-  const { runs, group, isLoading, errors } = useCompared(ids, search.x ?? "step", range);
+  const compared = useCompared(ids, { x: search.x ?? "step", range, isRlOnly: search.rl === true });
+  const { runs, group, isLoading, errors } = compared;
   const { log = false, bands = false, smooth: smoothing = 0 } = search;
   const view = useMemo(() => ({ log, bands, old: false, smoothing }), [log, bands, smoothing]);
   const shown = runs.filter(({ id }) => !hidden.includes(id));
@@ -89,7 +90,13 @@ function Comparison({ ids, search, setSearch }: ComparePageProps & { ids: string
           {problemSentence(error)}
         </Banner>
       ))}
-      <Toolbar search={search} setSearch={setSearch} ids={ids} metrics={metrics} />
+      <Toolbar
+        search={search}
+        setSearch={setSearch}
+        ids={ids}
+        metrics={metrics}
+        offersRlOnly={compared.hasSupervised || search.rl === true}
+      />
       {isLoading && runs.length === 0 ? (
         <div className={styles.nothing}>
           <LoadingBars rows={LOADING_ROWS} />
@@ -105,6 +112,7 @@ function Comparison({ ids, search, setSearch }: ComparePageProps & { ids: string
               onToggle={(id) =>
                 setSearch({ hidden: hidden.includes(id) ? without(hidden, id) : [...hidden, id] })
               }
+              onToggleAll={() => setSearch({ hidden: hidden.length > 0 ? [] : ids })}
               onRemove={(id) => setSearch({ runs: without(ids, id) })}
             />
             <div className={styles.charts}>
@@ -124,6 +132,7 @@ function Comparison({ ids, search, setSearch }: ComparePageProps & { ids: string
           </div>
           <Tables
             runs={shown}
+            isRlOnly={search.rl === true}
             showsAll={search.all === true}
             setShowsAll={(all) => setSearch({ all: all || undefined })}
           />
@@ -146,9 +155,11 @@ function NoMetric({ onUsual }: { onUsual: () => void }) {
 interface ToolbarProps extends ComparePageProps {
   ids: readonly string[];
   metrics: readonly string[];
+  /** Whether a run has steps that this would leave out. */
+  offersRlOnly: boolean;
 }
 
-function Toolbar({ search, setSearch, ids, metrics }: ToolbarProps) {
+function Toolbar({ search, setSearch, ids, metrics, offersRlOnly }: ToolbarProps) {
   return (
     <div className={styles.bar} role="toolbar" aria-label="How the charts are drawn">
       <span className={styles.label}>x axis</span>
@@ -164,6 +175,15 @@ function Toolbar({ search, setSearch, ids, metrics }: ToolbarProps) {
       <Toggle isOn={search.bands === true} onClick={() => setSearch({ bands: !search.bands })}>
         Bands
       </Toggle>
+      {offersRlOnly && (
+        <Toggle
+          isOn={search.rl === true}
+          title="Without the supervised steps that a run begins with"
+          onClick={() => setSearch({ rl: !search.rl, from: undefined, to: undefined })}
+        >
+          RL only
+        </Toggle>
+      )}
       {search.from !== undefined && (
         <Button variant="ghost" onClick={() => setSearch({ from: undefined, to: undefined })}>
           Show all

@@ -71,11 +71,12 @@ function Plotted(props: ComparePanelProps) {
       </div>
     );
   }
-  return runs.length > 0 ? (
+  if (runs.length === 0) return <p className={classNames(styles.plot, styles.none)}>No run is drawn.</p>;
+  return (
     <div className={styles.plot}>
       <LoadingBars rows={LOADING_ROWS} rowHeight={LOADING_ROW_PX} onRetry={retry} />
     </div>
-  ) : null;
+  );
 }
 
 function useStates({ name, runs, group }: ComparePanelProps): TrackState[] {

@@ -9,6 +9,8 @@ export interface CompareSearch {
   log?: boolean;
   bands?: boolean;
   smooth?: number;
+  /** True: without the supervised steps of runs that begin with such. */
+  rl?: boolean;
   from?: number;
   to?: number;
   /** Runs that are not drawn. */
@@ -33,6 +35,7 @@ export function parseCompareSearch(raw: Record<string, unknown>): CompareSearch 
     ...(raw.log === true && { log: true }),
     ...(raw.bands === true && { bands: true }),
     ...(smooth !== null && smooth > 0 && smooth < 1 && { smooth }),
+    ...(raw.rl === true && { rl: true }),
     ...(from !== null && to !== null && from < to && { from, to }),
     ...(hidden.length > 0 && { hidden }),
     ...(Array.isArray(raw.metrics) && { metrics: texts(raw.metrics) }),

@@ -34,5 +34,6 @@ test("at most twenty runs, each once, and only known ones are hidden", () => {
     hidden: ["b"],
   });
   expect(parseCompareSearch({ runs }).runs).toHaveLength(20);
-  expect(parseCompareSearch({ runs: "a", x: "step", from: 3, to: 1 })).toEqual({});
+  expect(parseCompareSearch({ runs: "a", x: "step", from: 3, to: 1, rl: false })).toEqual({});
+  expect(parseCompareSearch({ runs: ["a"], rl: true })).toEqual({ runs: ["a"], rl: true });
 });

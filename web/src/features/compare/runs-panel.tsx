@@ -21,13 +21,20 @@ export interface RunsPanelProps {
   numLoading: number;
   hidden: readonly string[];
   onToggle: (id: string) => void;
+  /** Draws all of them, or none when all are drawn. */
+  onToggleAll: () => void;
   onRemove: (id: string) => void;
   group: ChartGroup;
 }
 
-export function RunsPanel({ runs, numLoading, hidden, onToggle, onRemove, group }: RunsPanelProps) {
+export function RunsPanel(props: RunsPanelProps) {
+  const { runs, numLoading, hidden, onToggle, onToggleAll, onRemove, group } = props;
   return (
-    <Panel title="Runs" className={styles.runs}>
+    <Panel
+      title="Runs"
+      className={styles.runs}
+      aside={runs.length > 1 && <AllRuns runs={runs} hidden={hidden} onToggleAll={onToggleAll} />}
+    >
       <ul className={styles.list}>
         {runs.map(({ id, run, label, series }) => (
           <li key={id} data-hidden={hidden.includes(id) || undefined}>
@@ -59,6 +66,26 @@ export function RunsPanel({ runs, numLoading, hidden, onToggle, onRemove, group 
       </ul>
       <Readout runs={runs.filter(({ id }) => !hidden.includes(id))} numLoading={numLoading} group={group} />
     </Panel>
+  );
+}
+
+type AllRunsProps = Pick<RunsPanelProps, "runs" | "hidden" | "onToggleAll">;
+
+function AllRuns({ runs, hidden, onToggleAll }: AllRunsProps) {
+  const numDrawn = runs.filter(({ id }) => !hidden.includes(id)).length;
+  return (
+    <label className={styles.all}>
+      {formatInteger(numDrawn)} of {formatInteger(runs.length)} drawn
+      <input
+        type="checkbox"
+        checked={numDrawn === runs.length}
+        ref={(box) => {
+          if (box) box.indeterminate = numDrawn > 0 && numDrawn < runs.length;
+        }}
+        aria-label="Draw all runs"
+        onChange={onToggleAll}
+      />
+    </label>
   );
 }
 

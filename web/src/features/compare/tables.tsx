@@ -2,7 +2,6 @@
 import { useSyncExternalStore } from "react";
 import { Toggle } from "@/components/button";
 import { BATCH_SIZE } from "@/components/chart/metric-names";
-import { readingNear } from "@/components/chart/readings";
 import { DataTable } from "@/components/data-table";
 import { MetricText } from "@/components/metric-text";
 import { Panel } from "@/components/panel";
@@ -14,22 +13,28 @@ import { useSeriesInk } from "./series-key";
 import { specTable } from "./spec-table";
 import { COMPARE_POINTS, type ComparedRun } from "./use-compared";
 
-interface TablesProps {
+interface DifferencesProps {
   runs: readonly ComparedRun[];
   showsAll: boolean;
   setShowsAll: (showsAll: boolean) => void;
 }
 
-export function Tables({ runs, showsAll, setShowsAll }: TablesProps) {
+interface OutcomeProps {
+  runs: readonly ComparedRun[];
+  /** Supervised samples are not counted. */
+  isRlOnly: boolean;
+}
+
+export function Tables({ runs, isRlOnly, showsAll, setShowsAll }: DifferencesProps & OutcomeProps) {
   return (
     <div className={styles.tables}>
       <Differences runs={runs} showsAll={showsAll} setShowsAll={setShowsAll} />
-      <Outcome runs={runs} />
+      <Outcome runs={runs} isRlOnly={isRlOnly} />
     </div>
   );
 }
 
-function Differences({ runs, showsAll, setShowsAll }: TablesProps) {
+function Differences({ runs, showsAll, setShowsAll }: DifferencesProps) {
   const specs = runs.map(({ run }) => run.spec ?? run.config);
   const { rows, numFields, numDifferent } = specTable(specs, showsAll);
   return (
@@ -63,7 +68,7 @@ function Differences({ runs, showsAll, setShowsAll }: TablesProps) {
       {rows.length === 0 && (
         <p className={styles.none}>
           {runs.length < 2
-            ? "Nothing to differ from: one run is drawn."
+            ? `Nothing to differ from: ${runs.length === 0 ? "no" : "one"} run is drawn.`
             : "The specs are equal but for their names."}
         </p>
       )}
@@ -71,11 +76,11 @@ function Differences({ runs, showsAll, setShowsAll }: TablesProps) {
   );
 }
 
-function Outcome({ runs }: { runs: readonly ComparedRun[] }) {
+function Outcome({ runs, isRlOnly }: OutcomeProps) {
   const rows: [string, (run: ComparedRun) => React.ReactNode][] = [
     ["State", ({ run }) => run.state],
     ["Steps", ({ run }) => formatInteger(run.num_steps)],
-    ["Samples", (run) => <SamplesTrained run={run} />],
+    [isRlOnly ? "Samples, RL only" : "Samples", (run) => <SamplesTrained run={run} />],
     ["Reward, last", ({ run }) => <MetricText name="reward" value={run.last?.reward} />],
     ["Loss, last", ({ run }) => <MetricText name="loss" value={run.last?.loss} />],
     ["Batch size, last", ({ run }) => <MetricText name={BATCH_SIZE} value={run.last?.global_batch_size} />],
@@ -109,8 +114,9 @@ function SamplesTrained({ run }: { run: ComparedRun }) {
   const total = useSyncExternalStore(
     (listener) => track.onChange(listener),
     () => {
-      if (readingNear(track, null) === null) return null;
-      const { value, step, lastStep } = track.columns;
+      // Whichever part of it the charts show.
+      if (!track.whole?.x.length) return null;
+      const { value, step, lastStep } = track.whole;
       const total = value.reduce<number>(
         (sum, size, i) => sum + (size ?? 0) * ((lastStep[i] ?? 0) - (step[i] ?? 0) + 1),
         0,

@@ -20,6 +20,7 @@ const KEYS: readonly { keys: readonly string[]; does: string }[] = [
   { keys: ["Shift drag"], does: "Move what is zoomed; Shift wheel too" },
   { keys: ["b", "o", "y"], does: "Bands, old attempts, log y" },
   { keys: ["t"], does: "Table behind the focused chart" },
+  { keys: ["i"], does: "Most idle step, then the next worst" },
   { keys: ["w"], does: "To the what-if controls" },
   { keys: ["x", "c"], does: "Select a run, compare the selected" },
   { keys: ["g r", "g c", "g n"], does: "Runs, compare, new run" },

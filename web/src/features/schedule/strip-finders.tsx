@@ -4,6 +4,7 @@ import { Toggle } from "@/components/button";
 import { BATCH_SIZE, DROPPED, IDLE, OVER_CAP } from "@/components/chart/metric-names";
 import type { MetricTrack } from "@/components/chart/metric-track";
 import { Segmented } from "@/components/segmented";
+import { useShortcuts } from "@/lib/shortcuts";
 import type { Find } from "./schedule-search";
 import styles from "./step-strip.module.css";
 import { columnsIn, oddest, type PhaseSpan, type StripColumn, stripColumns } from "./strip-columns";
@@ -40,6 +41,9 @@ export function StripFinders(props: StripFindersProps) {
     setFound({ lane: lane.name, rank, step });
     onSelect(step);
   };
+  useShortcuts(
+    Object.fromEntries(FINDS.flatMap((lane) => (lane.shortcut ? [[lane.shortcut, () => find(lane)]] : []))),
+  );
   return (
     <div className={styles.finders}>
       <span className={styles.label} data-plain={where === null || undefined}>
@@ -92,7 +96,13 @@ function Finder({ lane, track, phase, isOn, onFind }: FinderProps) {
       ? `${lane.label}: 0 at every step${phase === null ? "" : ` of ${PHASE_WORDS[phase.name]}`}`
       : "No steps yet";
   return (
-    <Toggle isOn={isOn} disabled={!hasAny} title={hasAny ? undefined : none} onClick={onFind}>
+    <Toggle
+      isOn={isOn}
+      disabled={!hasAny}
+      title={hasAny ? lane.shortcut && `Key ${lane.shortcut}` : none}
+      aria-keyshortcuts={lane.shortcut}
+      onClick={onFind}
+    >
       {lane.find}
     </Toggle>
   );

@@ -13,6 +13,8 @@ export interface Lane {
   kind: LaneKind;
   /** The button that looks for the oddest step, and which step that is. */
   find: string | null;
+  /** The letter that presses it. */
+  shortcut?: string;
   pick: Pick;
   value: (step: StepRow) => string;
 }
@@ -31,6 +33,7 @@ export const LANES: readonly Lane[] = [
     label: "Idle",
     kind: "strong",
     find: "Most idle",
+    shortcut: "i",
     pick: "most",
     value: (step) => formatPercent(step.measured_idle_frac),
   },

@@ -163,10 +163,7 @@ def _lr_warnings(schedule: LrScheduleSpec, end: float, *, kept_frac: float) -> I
 def _length_warnings(foreseen: Foreseen, *, longest: int) -> Iterator[str]:
     cap, lengths = foreseen.geometry.micro_batch_token_cap, foreseen.lengths
     if cap is not None and cap < longest:
-        yield (
-            f"schedule.token_cap: a micro-batch may hold {cap:,} tokens, the longest sample {longest:,} "
-            "(data.max_prompt_tokens + rollout.max_new_tokens); longer samples than the cap run alone, above it."
-        )
+        yield _cap_warning(foreseen, cap=cap, longest=longest)
     if isinstance(lengths, KnownLengths) and lengths.num_cut:
         yield (
             f"lengths: {lengths.num_cut:,} of {len(lengths.num_tokens):,} are longer than the {longest:,} tokens that "
@@ -177,6 +174,22 @@ def _length_warnings(foreseen: Foreseen, *, longest: int) -> Iterator[str]:
             f"lengths.mean: {lengths.frac_cut:.0%} of the draws are longer than the {longest:,} tokens that "
             "data.max_prompt_tokens + rollout.max_new_tokens allow, and are cut to that."
         )
+
+
+def _cap_warning(foreseen: Foreseen, *, cap: int, longest: int) -> str:
+    """A sample above the cap is a micro-batch over the cap, and nothing else is one."""
+    num_samples = sum(step.num_rollouts for step in foreseen.steps if step.geometry is not None)
+    num_alone = sum(step.num_over_cap for step in foreseen.scheduled)
+    drawn = f"{num_alone / num_samples:.1%} of those drawn here" if num_alone else "none of those drawn here"
+    text = (
+        f"schedule.token_cap: a micro-batch may hold {cap:,} token{'' if cap == 1 else 's'}, the longest sample "
+        f"{longest:,} (data.max_prompt_tokens + rollout.max_new_tokens); longer samples than the cap ({drawn}) run "
+        "alone, above it."
+    )
+    if num_alone <= _NOTABLE_FRAC * num_samples:
+        return text
+    most = max(step.num_microbatches for step in foreseen.scheduled)
+    return f"{text} A step takes up to {most:,} micro-batches per rank; raise the cap, or allow only shorter samples."
 
 
 def _idle_warnings(balance: Balance, foreseen: Foreseen) -> Iterator[str]:

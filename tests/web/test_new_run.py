@@ -42,6 +42,7 @@ def test_an_example_is_planned_before_it_is_launched(server: LiveServer, page: P
     plan = page.get_by_role("region", name="Plan", exact=True)
     expect(plan).to_contain_text("This plan is possible")
     expect(plan).to_contain_text(re.compile(r"Steps, up to220"))
+    expect(plan).to_contain_text(re.compile(r"\d\swarnings? under Checks"))
     expect(plan.get_by_role("img", name="Batch size and learning rate by step")).to_be_visible()
     expect(page.get_by_role("region", name="By level", exact=True)).to_contain_text("0 to")
     assert severe_findings(page) == []

@@ -166,6 +166,14 @@ def test_what_is_taken_for_granted_is_said() -> None:
         ({"optimizer": optimizer(style="linear", decay=20)}, "optimizer.lr_schedule.decay", "train with nothing"),
         ({"optimizer": optimizer(style="linear", decay=900)}, "optimizer.lr_schedule.decay", "still high"),
         ({"schedule": {"token_cap": 60}}, "schedule.token_cap", "longest sample 72"),
+        (
+            {"schedule": {"token_cap": 60}, "lengths": {"type": "constant", "num_tokens": 10}},
+            "schedule.token_cap",
+            "(none of those drawn here)",
+        ),
+        ({"schedule": {"token_cap": 1}}, "schedule.token_cap", "1 token, the longest sample 72"),
+        ({"schedule": {"token_cap": 1}}, "schedule.token_cap", "(100.0% of those drawn here) run alone, above it. A s"),
+        ({"schedule": {"token_cap": 1}}, "schedule.token_cap", "up to 8 micro-batches per rank; raise the cap"),
         ({"parallelism": {"dp": 20}}, "parallelism.dp", "3 of 3 steps have fewer samples"),
         ({"batch": {"type": "fixed", "global_batch_size": 9, "remainder": "drop"}}, "batch.remainder", "21 of 48"),
         (

@@ -32,6 +32,12 @@ export function PlanView({ plan, tookMs, isOld }: PlanViewProps) {
         <p className={styles.verdict} role="status">
           <Icon name={isOld ? "clock" : "tick"} />
           <b>{isOld ? "The plan of the text before" : "This plan is possible"}</b>
+          {plan.warnings.length > 0 && (
+            <span className={styles.caution}>
+              <Icon name="warning" />
+              {formatCount(plan.warnings.length, "warning")} under Checks
+            </span>
+          )}
           <span>planned in {formatDuration(Math.max(1, tookMs) / 1000)}</span>
         </p>
         <Figures plan={plan} />

@@ -60,24 +60,37 @@ export function GoToDialog({ onClose }: { onClose: () => void }) {
         aria-controls={id}
         aria-activedescendant={targets[chosen] ? `${id}-${chosen}` : undefined}
       />
-      <div id={id} className={styles.list} role="listbox" aria-label="Found">
-        {targets.map((target, i) => (
-          // biome-ignore lint/a11y/useKeyWithClickEvents: the field has the keys of the list
-          // biome-ignore lint/a11y/useFocusableInteractive: the focus stays in the field
-          <div
-            key={target.kind === "run" ? target.run.id : target.step}
-            id={`${id}-${i}`}
-            role="option"
-            aria-selected={i === chosen}
-            className={styles.option}
-            onClick={() => go(target)}
-          >
-            <TargetText target={target} />
-          </div>
-        ))}
-      </div>
+      <TargetList id={id} targets={targets} chosen={chosen} onChoose={go} />
       {targets.length === 0 && text !== "" && <p className={styles.none}>No run matches.</p>}
     </dialog>
+  );
+}
+
+interface TargetListProps {
+  id: string;
+  targets: readonly Target[];
+  chosen: number;
+  onChoose: (target: Target) => void;
+}
+
+function TargetList({ id, targets, chosen, onChoose }: TargetListProps) {
+  return (
+    <div id={id} className={styles.list} role="listbox" aria-label="Found">
+      {targets.map((target, i) => (
+        // biome-ignore lint/a11y/useKeyWithClickEvents: the field has the keys of the list
+        // biome-ignore lint/a11y/useFocusableInteractive: the focus stays in the field
+        <div
+          key={target.kind === "run" ? target.run.id : target.step}
+          id={`${id}-${i}`}
+          role="option"
+          aria-selected={i === chosen}
+          className={styles.option}
+          onClick={() => onChoose(target)}
+        >
+          <TargetText target={target} />
+        </div>
+      ))}
+    </div>
   );
 }
 

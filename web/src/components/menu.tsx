@@ -58,24 +58,29 @@ export function Menu({ label, icon = "more", items }: MenuProps) {
         onToggle={({ newState }) => setIsOpen(newState === "open")}
       >
         {isOpen &&
-          items.map(({ label: word, isDanger, act }) => (
-            <button
-              key={word}
-              type="button"
-              role="menuitem"
-              className={styles.item}
-              data-danger={isDanger || undefined}
-              onClick={(event) => {
-                event.stopPropagation();
-                list.current?.hidePopover();
-                act();
-              }}
-            >
-              {word}
-            </button>
+          items.map((item) => (
+            <Item key={item.label} item={item} onChoose={() => list.current?.hidePopover()} />
           ))}
       </div>
     </span>
+  );
+}
+
+function Item({ item, onChoose }: { item: MenuItem; onChoose: () => void }) {
+  return (
+    <button
+      type="button"
+      role="menuitem"
+      className={styles.item}
+      data-danger={item.isDanger || undefined}
+      onClick={(event) => {
+        event.stopPropagation();
+        onChoose();
+        item.act();
+      }}
+    >
+      {item.label}
+    </button>
   );
 }
 

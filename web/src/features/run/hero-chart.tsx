@@ -61,19 +61,7 @@ export function HeroChart({ run, charts, view, onZoom, onOpenStep }: HeroChartPr
   const state = useTrackState(history, tracks.batch);
   const facts = useTrackFacts(tracks.batch);
   const reload = useCallback(() => history.reload(), [history]);
-  const config = useMemo(
-    (): PlotConfig => ({
-      lines: [
-        { track: tracks.batch, kind: "area", side: "left", label: "Batch size" },
-        { track: tracks.loss, kind: "line", side: "right", label: "Loss" },
-      ],
-      left: BATCH_AXIS,
-      right: LOSS_AXIS,
-      view,
-      labelsOld: true,
-    }),
-    [tracks, view],
-  );
+  const config = useHeroConfig(tracks, view);
   const isReady = state.kind === "ready" && !facts.isEmpty;
   // No chart is to be expected, unless an earlier attempt left one.
   const isShort = isOver(run.state) && run.num_steps === 0 && !isReady;
@@ -123,6 +111,23 @@ export function HeroChart({ run, charts, view, onZoom, onOpenStep }: HeroChartPr
       </div>
       {isReady && <HeroDock runId={run.id} group={group} tracks={tracks} />}
     </section>
+  );
+}
+
+/** Batch size at the left, loss over it at the right. */
+function useHeroConfig(tracks: HeroTracks, view: PlotView): PlotConfig {
+  return useMemo(
+    (): PlotConfig => ({
+      lines: [
+        { track: tracks.batch, kind: "area", side: "left", label: "Batch size" },
+        { track: tracks.loss, kind: "line", side: "right", label: "Loss" },
+      ],
+      left: BATCH_AXIS,
+      right: LOSS_AXIS,
+      view,
+      labelsOld: true,
+    }),
+    [tracks, view],
   );
 }
 

@@ -73,6 +73,18 @@ export const RunRow = memo(function RunRow({
           <Tags tags={run.tags} onTag={onTag} />
         </div>
       </td>
+      <Figures run={run} />
+      <td className={styles.menu}>
+        <RunMenu run={run} />
+      </td>
+    </tr>
+  );
+});
+
+/** What its steps have come to, and when. */
+function Figures({ run }: { run: RunSummary }) {
+  return (
+    <>
       <td className={styles.policy} data-missing={run.batch_policy === null || undefined}>
         {run.batch_policy ?? MISSING}
       </td>
@@ -102,12 +114,9 @@ export const RunRow = memo(function RunRow({
       <td className={styles.duration} data-missing={run.started_at === null || undefined}>
         <RunDuration run={run} />
       </td>
-      <td className={styles.menu}>
-        <RunMenu run={run} />
-      </td>
-    </tr>
+    </>
   );
-});
+}
 
 /** A tag filters the list by itself. */
 function Tags({ tags, onTag }: { tags: RunSummary["tags"]; onTag: (tag: string) => void }) {

@@ -1,15 +1,11 @@
 /** The list itself. j and k move the focus from run to run; Enter is the link's own. */
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useRef } from "react";
+import { type RefObject, useEffect, useRef } from "react";
 import type { RunSummary } from "@/api/types";
 import { useShortcuts } from "@/lib/shortcuts";
 import { RunRow } from "./run-row";
 import { nextSort, type Sort, type SortKey } from "./runs-sort";
 import styles from "./runs-table.module.css";
-
-function leave(): void {
-  if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
-}
 
 export interface RunsTableProps {
   runs: readonly RunSummary[];
@@ -32,67 +28,12 @@ const NEAR_END = 30;
 
 export function RunsTable({ runs, selected, onSelect, onTag, sort, onSort, onEnd }: RunsTableProps) {
   const table = useRef<HTMLTableElement>(null);
-  const rows = useWindowVirtualizer({
-    count: runs.length,
-    estimateSize: () => ROW_PX,
-    overscan: OVERSCAN,
-    scrollMargin: table.current?.offsetTop ?? 0,
-    getItemKey: (i) => runs[i]?.id ?? i,
-  });
-  const items = rows.getVirtualItems();
-  const last = items.at(-1)?.index ?? 0;
-  useEffect(() => {
-    if (onEnd && last >= runs.length - NEAR_END) onEnd();
-  }, [onEnd, last, runs.length]);
-  const above = (items[0]?.start ?? 0) - rows.options.scrollMargin;
-  const below = rows.getTotalSize() - ((items.at(-1)?.end ?? 0) - rows.options.scrollMargin);
+  const { rows, items, above, below } = useRows(table, runs, onEnd);
   const body = useRef<HTMLTableSectionElement>(null);
-  const move = (by: 1 | -1) => {
-    const links = [...(body.current?.querySelectorAll<HTMLAnchorElement>("td a[href]") ?? [])];
-    const at = links.indexOf(document.activeElement as HTMLAnchorElement);
-    const next = at === -1 ? (by === 1 ? 0 : links.length - 1) : at + by;
-    links[next]?.focus();
-  };
-  useShortcuts({
-    j: () => move(1),
-    k: () => move(-1),
-    x: () => {
-      const id = document.activeElement?.closest<HTMLElement>("[data-run]")?.dataset.run;
-      if (id) onSelect(id);
-    },
-    Escape: leave,
-  });
+  useRowKeys(body, onSelect);
   return (
     <table className={styles.table} ref={table} aria-rowcount={runs.length + 1}>
-      <thead>
-        <tr>
-          <th scope="col" className={styles.box}>
-            <span className="sr-only">Selected</span>
-          </th>
-          <SortHead label="State" column="state" className={styles.state} sort={sort} onSort={onSort} />
-          <SortHead label="Name" column="name" sort={sort} onSort={onSort} />
-          <th scope="col" className={styles.policy}>
-            Batch policy
-          </th>
-          <th scope="col" className={styles.spark}>
-            Batch size
-          </th>
-          <SortHead label="Last" column="batch_size" className={styles.batch} sort={sort} onSort={onSort} />
-          <SortHead label="Progress" column="steps" className={styles.progress} sort={sort} onSort={onSort} />
-          <SortHead label="Reward" column="reward" className={styles.reward} sort={sort} onSort={onSort} />
-          <SortHead label="Loss" column="loss" className={styles.loss} sort={sort} onSort={onSort} />
-          <th scope="col" className={styles.tokens}>
-            Tokens/s
-          </th>
-          <SortHead label="Started" column="started" className={styles.started} sort={sort} onSort={onSort} />
-          <th scope="col" className={styles.duration}>
-            Duration
-          </th>
-          <th scope="col" className={styles.menu}>
-            <span className="sr-only">Actions</span>
-          </th>
-        </tr>
-      </thead>
+      <RunsHead sort={sort} onSort={onSort} />
       <tbody ref={body}>
         {above > 0 && <Space height={above} />}
         {items.map((item) => {
@@ -114,6 +55,85 @@ export function RunsTable({ runs, selected, onSelect, onTag, sort, onSort, onEnd
         {below > 0 && <Space height={below} />}
       </tbody>
     </table>
+  );
+}
+
+/** The rows that are drawn, and the heights of what is left out over and under them. */
+function useRows(
+  table: RefObject<HTMLTableElement | null>,
+  runs: readonly RunSummary[],
+  onEnd: (() => void) | null,
+) {
+  const rows = useWindowVirtualizer({
+    count: runs.length,
+    estimateSize: () => ROW_PX,
+    overscan: OVERSCAN,
+    scrollMargin: table.current?.offsetTop ?? 0,
+    getItemKey: (i) => runs[i]?.id ?? i,
+  });
+  const items = rows.getVirtualItems();
+  const last = items.at(-1)?.index ?? 0;
+  useEffect(() => {
+    if (onEnd && last >= runs.length - NEAR_END) onEnd();
+  }, [onEnd, last, runs.length]);
+  const above = (items[0]?.start ?? 0) - rows.options.scrollMargin;
+  const below = rows.getTotalSize() - ((items.at(-1)?.end ?? 0) - rows.options.scrollMargin);
+  return { rows, items, above, below };
+}
+
+function useRowKeys(body: RefObject<HTMLTableSectionElement | null>, onSelect: (id: string) => void): void {
+  const move = (by: 1 | -1) => {
+    const links = [...(body.current?.querySelectorAll<HTMLAnchorElement>("td a[href]") ?? [])];
+    const at = links.indexOf(document.activeElement as HTMLAnchorElement);
+    const next = at === -1 ? (by === 1 ? 0 : links.length - 1) : at + by;
+    links[next]?.focus();
+  };
+  useShortcuts({
+    j: () => move(1),
+    k: () => move(-1),
+    x: () => {
+      const id = document.activeElement?.closest<HTMLElement>("[data-run]")?.dataset.run;
+      if (id) onSelect(id);
+    },
+    Escape: leave,
+  });
+}
+
+function leave(): void {
+  if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
+}
+
+function RunsHead({ sort, onSort }: Pick<RunsTableProps, "sort" | "onSort">) {
+  return (
+    <thead>
+      <tr>
+        <th scope="col" className={styles.box}>
+          <span className="sr-only">Selected</span>
+        </th>
+        <SortHead label="State" column="state" className={styles.state} sort={sort} onSort={onSort} />
+        <SortHead label="Name" column="name" sort={sort} onSort={onSort} />
+        <th scope="col" className={styles.policy}>
+          Batch policy
+        </th>
+        <th scope="col" className={styles.spark}>
+          Batch size
+        </th>
+        <SortHead label="Last" column="batch_size" className={styles.batch} sort={sort} onSort={onSort} />
+        <SortHead label="Progress" column="steps" className={styles.progress} sort={sort} onSort={onSort} />
+        <SortHead label="Reward" column="reward" className={styles.reward} sort={sort} onSort={onSort} />
+        <SortHead label="Loss" column="loss" className={styles.loss} sort={sort} onSort={onSort} />
+        <th scope="col" className={styles.tokens}>
+          Tokens/s
+        </th>
+        <SortHead label="Started" column="started" className={styles.started} sort={sort} onSort={onSort} />
+        <th scope="col" className={styles.duration}>
+          Duration
+        </th>
+        <th scope="col" className={styles.menu}>
+          <span className="sr-only">Actions</span>
+        </th>
+      </tr>
+    </thead>
   );
 }
 

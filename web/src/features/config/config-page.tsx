@@ -5,6 +5,7 @@ import { problemSentence } from "@/api/problem";
 import { runOptions, runsOptions } from "@/api/runs";
 import type { Run } from "@/api/types";
 import { Banner } from "@/components/banner";
+import { Blank } from "@/components/blank";
 import { Button, Toggle } from "@/components/button";
 import { DataTable } from "@/components/data-table";
 import { EmptyState } from "@/components/empty-state";
@@ -17,6 +18,7 @@ import styles from "./config.module.css";
 import { type ConfigBlock, configBlocks, numDifferent, onlyDifferent } from "./config-blocks";
 import type { ConfigSearch, ConfigSearchPatch } from "./config-search";
 
+const BLANK_PX = 240;
 const LOADING_ROWS = 12;
 
 export interface ConfigPageProps {
@@ -40,9 +42,9 @@ export function ConfigPage({ runId, search, setSearch }: ConfigPageProps) {
   const blocks = other && search.only ? onlyDifferent(all) : all;
   if (!run) {
     return (
-      <div className={styles.nothing}>
+      <Blank minHeight={BLANK_PX}>
         <LoadingBars rows={LOADING_ROWS} />
-      </div>
+      </Blank>
     );
   }
   return (
@@ -50,9 +52,9 @@ export function ConfigPage({ runId, search, setSearch }: ConfigPageProps) {
       <Head runId={runId} search={search} setSearch={setSearch} note={other ? noteOf(all) : ""} />
       {error && search.against !== undefined && <Banner kind="error">{problemSentence(error)}</Banner>}
       {blocks.length === 0 ? (
-        <div className={styles.nothing}>
+        <Blank minHeight={BLANK_PX}>
           <Nothing search={search} setSearch={setSearch} />
-        </div>
+        </Blank>
       ) : (
         <div className={styles.blocks}>
           {blocks.map((block) => (

@@ -4,6 +4,7 @@ import { useEffect, useMemo } from "react";
 import { askAgain } from "@/api/ask-again";
 import { catalogueOptions } from "@/api/history";
 import { problemSentence } from "@/api/problem";
+import { Blank } from "@/components/blank";
 import { Button } from "@/components/button";
 import type { XRange } from "@/components/chart/chart-group";
 import { NOISE_SCALE } from "@/components/chart/metric-names";
@@ -12,12 +13,13 @@ import { type RunCharts, useTrackState } from "@/components/chart/use-run-charts
 import { EmptyState } from "@/components/empty-state";
 import { ProblemPanel } from "@/components/problem-panel";
 import { MetricGrid } from "./metric-grid";
-import gridStyles from "./metric-grid.module.css";
 import { arrange, DEFAULT_PINS, findMetrics, type MetricGroup, movePin, togglePin } from "./metric-groups";
 import { NoiseChart } from "./noise-chart";
 import type { RunSearch, RunSearchPatch } from "./run-search";
 
 const RETRY_S = 5;
+/** Of a row of panels. */
+const BLANK_PX = 178;
 
 export interface MetricsProps {
   runId: string;
@@ -36,26 +38,26 @@ export function Metrics({ runId, search, setSearch, ...panel }: MetricsProps) {
   const arranged = useArranged(found, search, setSearch);
   if (error && names.length === 0) {
     return (
-      <div className={gridStyles.nothing}>
+      <Blank minHeight={BLANK_PX}>
         <ProblemPanel
           title="The metrics did not load"
           detail={problemSentence(error)}
           onRetry={refetch}
           retryAfterS={RETRY_S}
         />
-      </div>
+      </Blank>
     );
   }
   if (query !== "" && found.length === 0 && names.length > 0) {
     return (
-      <div className={gridStyles.nothing}>
+      <Blank minHeight={BLANK_PX}>
         <EmptyState
           title="No metric matches"
           actions={<Button onClick={() => setSearch({ find: undefined })}>Clear filter</Button>}
         >
           No name contains “<bdi>{query}</bdi>”. This filter hides {names.length} metrics.
         </EmptyState>
-      </div>
+      </Blank>
     );
   }
   return (

@@ -2,12 +2,12 @@
 import { useQuery } from "@tanstack/react-query";
 import { runOptions } from "@/api/runs";
 import { isOver, type Run } from "@/api/types";
+import { Blank } from "@/components/blank";
 import { useRunCharts } from "@/components/chart/use-run-charts";
 import { LoadingBars } from "@/components/loading-bars";
 import { NoSteps } from "@/components/no-steps";
 import { useFirstRlStep } from "@/components/use-first-rl-step";
 import { useShortcuts } from "@/lib/shortcuts";
-import styles from "./schedule-page.module.css";
 import type { ScheduleSearch, ScheduleSearchPatch } from "./schedule-search";
 import { StepStrip } from "./step-strip";
 import { StepView } from "./step-view";
@@ -32,9 +32,9 @@ export function SchedulePage(props: SchedulePageProps) {
   if (!run) return <LoadingBars rows={STRIP_ROWS} />;
   if (run.last === null) {
     return (
-      <div className={styles.nothing}>
+      <Blank>
         <NoSteps state={run.state} />
-      </div>
+      </Blank>
     );
   }
   return <RunSchedule key={props.runId} {...props} run={run} newest={run.last.step} />;

@@ -1,6 +1,7 @@
 /** One step as far as it is there: recorded with its schedule, without one, not recorded, not loaded. */
 import { ApiProblem, problemSentence } from "@/api/problem";
 import type { Run } from "@/api/types";
+import { Blank } from "@/components/blank";
 import { Button } from "@/components/button";
 import { EmptyState } from "@/components/empty-state";
 import { LoadingBars } from "@/components/loading-bars";
@@ -46,33 +47,33 @@ export function StepView({ run, shown, ...head }: StepViewProps) {
   }
   if (error instanceof ApiProblem && error.isMissing) {
     return (
-      <div className={styles.nothing}>
+      <Blank>
         <EmptyState
           title={`Step ${formatInteger(step)} is not recorded`}
           actions={<Button onClick={() => setSearch({ step: undefined })}>Newest step</Button>}
         >
           The run has steps {formatRange(0, newest)}.
         </EmptyState>
-      </div>
+      </Blank>
     );
   }
   if (error && record?.step !== step) {
     return (
-      <div className={styles.nothing}>
+      <Blank>
         <ProblemPanel
           title={`Step ${formatInteger(step)} did not load`}
           detail={problemSentence(error)}
           onRetry={retry}
           retryAfterS={RETRY_S}
         />
-      </div>
+      </Blank>
     );
   }
   if (!row || !record) {
     return (
-      <div className={styles.nothing}>
+      <Blank>
         <LoadingBars rows={GRID_ROWS} rowHeight={52} onRetry={retry} />
-      </div>
+      </Blank>
     );
   }
   return <RecordedStep run={run} row={row} record={record} {...head} />;

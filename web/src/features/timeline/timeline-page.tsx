@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { problemSentence } from "@/api/problem";
 import { runOptions } from "@/api/runs";
 import { isOver, type Run } from "@/api/types";
+import { Blank } from "@/components/blank";
 import { zoomed } from "@/components/chart/zoom";
 import { LoadingBars } from "@/components/loading-bars";
 import { NoSteps } from "@/components/no-steps";
@@ -44,9 +45,9 @@ export function TimelinePage(props: TimelinePageProps) {
     <div className={styles.columns}>
       {newest === null ? (
         <>
-          <div className={styles.nothing}>
+          <Blank>
             <NoSteps state={run.state} />
-          </div>
+          </Blank>
           <aside className={styles.facts} aria-label="Facts of the timeline">
             <AdvisoryPanel runId={run.id} isLive={!isOver(run.state)} />
           </aside>

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import time
 from itertools import chain, cycle, repeat
 from pathlib import Path
 from typing import Any
@@ -8,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from orchestrator.contracts.algorithm_spec import AlgorithmSpec
 from orchestrator.contracts.batch_spec import FixedBatchSpec, Remainder
 from orchestrator.contracts.messages import Phase
 from orchestrator.contracts.rollout_spec import FilterSpec, ZeroVariancePolicy
@@ -31,8 +29,8 @@ from tests.orchestrator.loop_run import (
     warm_start_spec,
 )
 from trainer.contracts.loss_spec import ClippedLossSpec, SftLossSpec
-from trainer.contracts.policy_trainer import GradientNoise, LogProbsOf, StepStatus
-from trainer.contracts.schedule import dp_schedule_problems, step_schedule_problems
+from trainer.contracts.policy_trainer import GradientNoise, StepStatus
+from trainer.contracts.schedule import step_schedule_problems
 
 
 @pytest.fixture(autouse=True)
@@ -320,33 +318,6 @@ def test_a_step_that_does_not_move_the_weights_makes_no_new_version() -> None:
     assert run.column("status") == [StepStatus.SKIPPED_NON_FINITE] * 2
 
 
-def test_a_stop_is_honoured_between_the_steps_of_an_iteration() -> None:
-    run = Run([mixed], batch=FixedBatchSpec(type="fixed", global_batch_size=8))
-    run.reporter.on_step = lambda message: setattr(run.reporter, "stop_requested", message.step == 1)
-    assert run.run() is Outcome.STOPPED
-    assert run.column("step") == [0, 1]
-
-
-def test_a_stop_is_honoured_before_generation() -> None:
-    run = Run([])
-    run.reporter.stop_requested = True
-    assert run.run() is Outcome.STOPPED
-
-
-def test_a_stop_is_honoured_after_generation() -> None:
-    run = Run([mixed])
-    run.engine.before_generate = lambda: setattr(run.reporter, "stop_requested", True)
-    assert run.run() is Outcome.STOPPED
-    assert run.reported == []
-
-
-def test_a_stop_is_honoured_in_the_warm_start() -> None:
-    run = Run([all_wrong, all_wrong], warm_start=warm_start_spec(eval_every=4))
-    run.reporter.on_step = lambda message: setattr(run.reporter, "stop_requested", message.step == 2)
-    assert run.run() is Outcome.STOPPED
-    assert run.column("step") == [0, 1, 2]
-
-
 def test_heartbeats_can_tell_how_far_it_is() -> None:
     run = Run([mixed, mixed])
     run.run()
@@ -363,100 +334,6 @@ def test_the_number_of_fixed_steps_is_known_where_the_filter_keeps_all(
     run.run()
     assert {told for _, _, told in run.reporter.activities} == {total}
     assert len(run.reported) == 6
-
-
-def algorithm(**fields: Any) -> AlgorithmSpec:
-    return AlgorithmSpec.model_validate(fields)
-
-
-def test_no_log_probs_are_asked_for_unless_the_algorithm_wants_them() -> None:
-    run = Run([mixed], iterations=1)
-    run.run()
-    assert run.trainer.asked == []
-    assert "perf/log_probs_s" not in run.reported[0].metrics
-
-
-def test_old_log_probs_are_asked_for_once_for_all_steps_of_an_iteration() -> None:
-    batch = FixedBatchSpec(type="fixed", global_batch_size=12)
-    run = Run([mixed], iterations=1, batch=batch, algorithm=algorithm(old_log_probs="trainer"))
-    run.run()
-    [(of, lengths, schedule)] = run.trainer.asked
-    assert of is LogProbsOf.POLICY
-    assert len(lengths) == 32
-    assert dp_schedule_problems(schedule, lengths=lengths, token_cap=64) == []
-    assert ["perf/log_probs_s" in message.metrics for message in run.reported] == [True, False, False]
-    for samples, _ in run.trainer.calls:
-        for one in samples:
-            assert one.old_log_probs is not None
-            assert one.engine_log_probs is not None
-            assert set(one.old_log_probs[one.loss_mask]) == {-0.25}
-            assert set(one.engine_log_probs[one.loss_mask]) == {-0.5}
-            assert one.reference_log_probs is None
-
-
-def test_a_distance_in_the_loss_gives_samples_the_references_log_probs() -> None:
-    run = Run([mixed], iterations=1, algorithm=algorithm(kl={"type": "loss", "coef": 0.1}))
-    run.run()
-    assert [of for of, *_ in run.trainer.asked] == [LogProbsOf.REFERENCE]
-    assert run.trainer.phases[-1].keeps_reference
-    [(samples, _)] = run.trainer.calls
-    assert samples[0].reference_log_probs is not None
-    assert samples[0].reference_log_probs.tolist() == [0, 0, -1, -1]
-    assert "reward/kl_reference" not in run.reported[0].metrics
-
-
-def test_a_distance_in_the_reward_moves_advantages_but_not_the_recorded_rewards() -> None:
-    run = Run([mixed], iterations=1, algorithm=algorithm(kl={"type": "reward", "coef": 0.1}))
-    run.run()
-    # Engine −0.5 against the reference's −1: right answers have two tokens, wrong ones three.
-    shaped = [1 - 0.1 * 2 * 0.5, *[-0.1 * 3 * 0.5] * 3]
-    columns = run.reported[0].schedule.samples
-    assert columns.advantage[:4] == pytest.approx([reward - sum(shaped) / 4 for reward in shaped])
-    assert columns.reward[:4] == (1, 0, 0, 0)
-    assert run.reported[0].metrics["reward/kl_reference"].value == pytest.approx((1 + 3 * 1.5) / 4)
-    assert run.reported[0].metrics["reward/mean"].value == pytest.approx(0.25)
-
-
-def test_rollouts_that_wait_keep_the_log_probs_of_the_policy_that_made_them() -> None:
-    batch = FixedBatchSpec(type="fixed", global_batch_size=24, remainder=Remainder.CARRY)
-    run = Run([mixed, mixed], iterations=2, batch=batch, algorithm=algorithm(old_log_probs="trainer"))
-    run.run()
-    assert [len(lengths) for _, lengths, _ in run.trainer.asked] == [32, 32]
-
-
-def test_a_pause_between_generation_and_training_is_in_no_time_of_the_step() -> None:
-    run = Run([mixed, mixed], iterations=2, checkpoints=Run.root / "checkpoints", every_steps=1)
-
-    def ask() -> None:
-        run.reporter.pause_requested = run.steps.num_steps == 1
-
-    committed: list[int] = []
-
-    def wait() -> None:
-        committed.append(len(run.reporter.checkpoints))
-        time.sleep(0.3)
-
-    run.engine.before_generate, run.reporter.while_paused = ask, wait
-    assert run.run() is Outcome.SUCCEEDED
-    # A pause may be long: the checkpoint that was being written is whole before it begins.
-    assert committed == [1]
-    assert all(float(message.metrics["perf/step_s"].value or 0) < 0.3 for message in run.reported)
-    assert all((message.ended_at - message.started_at).total_seconds() < 0.3 for message in run.reported)
-    assert all((message.ended_at - message.started_at).total_seconds() < 0.3 for message in run.reporter.iterations)
-
-
-def test_a_wish_to_stop_during_a_pause_ends_the_run_there() -> None:
-    run = Run([mixed, mixed], iterations=2)
-
-    def ask() -> None:
-        run.reporter.pause_requested = run.steps.num_steps == 1
-
-    def stop() -> None:
-        run.reporter.stop_requested = True
-
-    run.engine.before_generate, run.reporter.while_paused = ask, stop
-    assert run.run() is Outcome.STOPPED
-    assert len(run.reported) == 1
 
 
 def test_a_step_tells_who_did_what_when() -> None:

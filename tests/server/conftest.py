@@ -10,6 +10,7 @@ import pytest
 
 from tests.server.live_server import LiveServer, running_server
 from tests.server.own_postgres import own_database, running_postgres
+from tests.server.swell_commands import Swell
 
 
 @pytest.fixture(scope="session")
@@ -53,3 +54,11 @@ def sqlite_server(tmp_path: Path) -> Iterator[LiveServer]:
     """As `server`, where the database does not matter."""
     with running_server(tmp_path / "home") as live:
         yield live
+
+
+@pytest.fixture
+def swell(
+    sqlite_server: LiveServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> Swell:
+    """Swell's commands against that server."""
+    return Swell(sqlite_server, monkeypatch, capsys, tmp_path)

@@ -7,10 +7,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from orchestrator.contracts.messages import (
+    EventMessage,
     MetricMessage,
     Phase,
     SampleColumns,
     ScheduleMessage,
+    StateReport,
     StepMessage,
 )
 from orchestrator.contracts.schedule_spec import Balance
@@ -189,3 +191,21 @@ def _times(
 def batch_json(*steps: StepMessage, attempt: int = 1) -> dict[str, Any]:
     """The body of steps:batch."""
     return {"attempt": attempt, "steps": [step.model_dump(mode="json") for step in steps]}
+
+
+def beat_json(attempt: int) -> dict[str, Any]:
+    return {
+        "attempt": attempt,
+        "at": START.isoformat(),
+        "activity": "generating",
+        "num_steps": 3,
+        "total_steps": 80,
+    }
+
+
+def report_json(outcome: str) -> dict[str, Any]:
+    return StateReport.model_validate({"attempt": 1, "outcome": outcome, "at": START}).model_dump(mode="json")
+
+
+def event_message(key: str, **changes: Any) -> EventMessage:
+    return EventMessage.model_validate({"key": key, "kind": "note", "at": START, "message": "m"} | changes)

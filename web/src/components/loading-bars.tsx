@@ -24,6 +24,8 @@ export interface LoadingBarsProps {
   narrowRowHeight?: number;
   /** Room for the heads of columns above the rows, where the final layout has them. */
   hasHead?: boolean;
+  /** False: beside others that wait for the same, of which one says so. */
+  hasWords?: boolean;
   onRetry?: () => void;
 }
 
@@ -32,6 +34,7 @@ export function LoadingBars({
   rowHeight = 40,
   narrowRowHeight = rowHeight,
   hasHead = false,
+  hasWords = true,
   onRetry,
 }: LoadingBarsProps) {
   const showsBars = useHasPassed(BARS_AFTER_MS);
@@ -43,7 +46,7 @@ export function LoadingBars({
   } as CSSProperties;
   return (
     <div className={styles.loading} aria-busy="true" data-head={hasHead || undefined} style={sizes}>
-      <span className="sr-only">Loading</span>
+      {hasWords && <span className="sr-only">Loading</span>}
       {showsBars &&
         Array.from({ length: rows }, (_, row) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: the rows have no identity
@@ -54,7 +57,7 @@ export function LoadingBars({
             <i className={styles.bar} />
           </div>
         ))}
-      {showsWords && (
+      {hasWords && showsWords && (
         <p className={styles.words} role="status">
           <span className={styles.plate}>Still loading. The server has not answered for 8{"\u00a0"}s.</span>
           {onRetry && <Button onClick={onRetry}>Try now</Button>}

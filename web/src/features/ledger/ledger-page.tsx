@@ -21,7 +21,11 @@ import type { LedgerSearch } from "./ledger-search";
 import { LedgerTable } from "./ledger-table";
 
 const RETRY_S = 5;
-const LOADING_ROWS = 8;
+/** As high as the finding and the picture. */
+const LOADING_ROWS = 6;
+const LOADING_ROW_PX = 37;
+const TABLE_ROWS = 20;
+const TABLE_ROW_PX = 31;
 /** More say no more; the table marks all of them. */
 const TOLD_PROBLEMS = 3;
 
@@ -45,7 +49,9 @@ export function LedgerPage({ runId, search, setSearch }: LedgerPageProps) {
         note={ledger?.total && rangeNote(ledger.total)}
         aside={hasRange && <Range search={search} setSearch={setSearch} />}
       >
-        {!ledger && !error && <LoadingBars rows={LOADING_ROWS} onRetry={refetch} />}
+        {!ledger && !error && (
+          <LoadingBars rows={LOADING_ROWS} rowHeight={LOADING_ROW_PX} onRetry={refetch} />
+        )}
         {!ledger && error && (
           <ProblemPanel
             title="The books did not load"
@@ -62,9 +68,19 @@ export function LedgerPage({ runId, search, setSearch }: LedgerPageProps) {
         )}
         {ledger && !books && <NoBooks run={run} search={search} onClear={() => setSearch({})} />}
       </Panel>
+      {!ledger && !error && expectsBooks(run) && (
+        <Panel title="By iteration">
+          <LoadingBars rows={TABLE_ROWS} rowHeight={TABLE_ROW_PX} hasHead hasWords={false} />
+        </Panel>
+      )}
       {ledger?.total && <LedgerTable runId={runId} ledger={ledger} total={ledger.total} />}
     </>
   );
+}
+
+/** Other frameworks seldom tell of their rollouts, and before the first step is trained there are none. */
+function expectsBooks(run: Run | undefined): boolean {
+  return run?.kind === "managed" && run.num_steps > 0;
 }
 
 function rangeNote({

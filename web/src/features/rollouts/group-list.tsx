@@ -8,7 +8,7 @@ import styles from "./group-list.module.css";
 import pane from "./pane.module.css";
 import { RewardBars } from "./reward-bars";
 
-const ROW_PX = 49;
+export const GROUP_ROW_PX = 49;
 const OVERSCAN = 10;
 /** So near to the last row the next page is asked for. */
 const NEAR_END = 15;
@@ -29,7 +29,7 @@ export function GroupList({ groups, chosen, onChoose, onEnd, hasIterations, isOl
   const rows = useVirtualizer({
     count: groups.length,
     getScrollElement: () => scroller.current,
-    estimateSize: () => ROW_PX,
+    estimateSize: () => GROUP_ROW_PX,
     overscan: OVERSCAN,
     getItemKey: (i) => keyOf(groups[i]) ?? i,
   });

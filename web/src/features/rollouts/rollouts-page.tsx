@@ -6,13 +6,13 @@ import { runOptions } from "@/api/runs";
 import { isOver, type RecordedPart, type RolloutGroup, type Run } from "@/api/types";
 import { Button } from "@/components/button";
 import { EmptyState } from "@/components/empty-state";
-import { LoadingBars } from "@/components/loading-bars";
 import { ProblemPanel } from "@/components/problem-panel";
 import { formatInteger } from "@/lib/numbers";
 import { useShortcuts } from "@/lib/shortcuts";
 import { DiffView } from "./diff-view";
 import { GroupList } from "./group-list";
 import { GroupView } from "./group-view";
+import { LoadingPanes } from "./loading-panes";
 import { RolloutView } from "./rollout-view";
 import styles from "./rollouts.module.css";
 import { parseFilter, type RolloutsSearch, type RolloutsSearchPatch } from "./rollouts-search";
@@ -20,8 +20,6 @@ import { ClearFilter, RolloutsToolbar, UNCHOSEN } from "./rollouts-toolbar";
 import { type ShownRollouts, useRollouts } from "./use-rollouts";
 
 const RETRY_S = 5;
-const LOADING_ROWS = 12;
-const ROW_PX = 49;
 /** Iterations that Shift with an arrow key goes. */
 const FAR = 10;
 const LEFT = "ArrowLeft";
@@ -108,6 +106,8 @@ export function RolloutsPage({ runId, search, setSearch }: RolloutsPageProps) {
             <Text runId={runId} group={chosen} rolloutId={rolloutId} search={search} setSearch={setSearch} />
           )}
         </div>
+      ) : isOnItsWay(shown) ? (
+        <LoadingPanes runId={runId} onRetry={shown.retry} />
       ) : (
         <div className={styles.nothing}>
           <Nothing runId={runId} search={search} setSearch={setSearch} shown={shown} />
@@ -156,9 +156,14 @@ function Text({ runId, group, rolloutId, search, setSearch }: TextProps) {
   );
 }
 
+/** Whether there may be groups, and nothing says yet that there are none. */
+function isOnItsWay({ error, isLoading, recorded }: ShownRollouts): boolean {
+  return !error && isLoading && recorded?.num_recorded_groups !== 0;
+}
+
 function Nothing({ runId, search, setSearch, shown }: RolloutsPageProps & { shown: ShownRollouts }) {
   const { data: run } = useQuery(runOptions(runId));
-  const { error, recorded, isLoading, retry, scope } = shown;
+  const { error, recorded, retry, scope } = shown;
   if (error) {
     return (
       <ProblemPanel
@@ -168,9 +173,6 @@ function Nothing({ runId, search, setSearch, shown }: RolloutsPageProps & { show
         retryAfterS={RETRY_S}
       />
     );
-  }
-  if (isLoading && !(recorded && recorded.num_recorded_groups === 0)) {
-    return <LoadingBars rows={LOADING_ROWS} rowHeight={ROW_PX} onRetry={retry} />;
   }
   if (recorded && recorded.num_recorded_groups === 0) {
     return <NotRecorded recorded={recorded} run={run} />;

@@ -12,8 +12,8 @@ import { LoadingBars } from "@/components/loading-bars";
 import { ProblemPanel } from "@/components/problem-panel";
 import { formatInteger } from "@/lib/numbers";
 import styles from "./system.module.css";
-import { SystemPanel } from "./system-panel";
-import { systemPanels } from "./system-panels";
+import { LoadingPanel, SystemPanel } from "./system-panel";
+import { systemPanels, USUAL_TITLES } from "./system-panels";
 import type { SystemSearch, SystemSearchPatch } from "./system-search";
 
 const RETRY_S = 5;
@@ -37,18 +37,26 @@ export function SystemPage({ runId, search, setSearch }: SystemPageProps) {
         <div className={styles.bar}>
           <QueueNote isLive={isLive} />
         </div>
-        <div className={styles.nothing}>
-          {error ? (
-            <ProblemPanel
-              title="The machine’s figures did not load"
-              detail={problemSentence(error)}
-              onRetry={refetch}
-              retryAfterS={RETRY_S}
-            />
-          ) : (
-            <LoadingBars rows={LOADING_ROWS} onRetry={refetch} />
-          )}
-        </div>
+        {error || !expectsFigures(run) ? (
+          <div className={styles.nothing}>
+            {error ? (
+              <ProblemPanel
+                title="The machine’s figures did not load"
+                detail={problemSentence(error)}
+                onRetry={refetch}
+                retryAfterS={RETRY_S}
+              />
+            ) : (
+              <LoadingBars rows={LOADING_ROWS} onRetry={refetch} />
+            )}
+          </div>
+        ) : (
+          <div className={styles.grid}>
+            {USUAL_TITLES.map((title, i) => (
+              <LoadingPanel key={title} title={title} hasWords={i === 0} onRetry={refetch} />
+            ))}
+          </div>
+        )}
       </>
     );
   }
@@ -84,6 +92,11 @@ export function SystemPage({ runId, search, setSearch }: SystemPageProps) {
       )}
     </>
   );
+}
+
+/** Other frameworks seldom tell of their machine, and a run that never began has none. */
+function expectsFigures(run: Run | undefined): boolean {
+  return run?.kind === "managed" && run.started_at !== null;
 }
 
 interface NothingProps {

@@ -7,10 +7,12 @@ import { MetricTrack } from "@/components/chart/metric-track";
 import { PLAIN_AXIS, type PlotConfig, type PlotView } from "@/components/chart/plot-config";
 import type { Reading } from "@/components/chart/readings";
 import { WhenNear } from "@/components/chart/when-near";
+import { LoadingBars } from "@/components/loading-bars";
 import { formatInteger } from "@/lib/numbers";
 import styles from "./system.module.css";
 import type { SystemPanelData } from "./system-panels";
 
+const LOADING_ROWS = 4;
 const VIEW: PlotView = { log: false, bands: true, old: false, smoothing: 0 };
 
 interface SystemPanelProps {
@@ -52,6 +54,27 @@ export function SystemPanel({ panel, group, onZoom }: SystemPanelProps) {
           onOpenStep={() => {}}
         />
       </WhenNear>
+    </section>
+  );
+}
+
+interface LoadingPanelProps {
+  title: string;
+  /** Whether it speaks for all that wait. */
+  hasWords: boolean;
+  onRetry: () => void;
+}
+
+/** As high as the panel that comes. */
+export function LoadingPanel({ title, hasWords, onRetry }: LoadingPanelProps) {
+  return (
+    <section className={styles.panel} aria-label={title}>
+      <div className={styles.head}>
+        <h2>{title}</h2>
+      </div>
+      <div className={styles.plot}>
+        <LoadingBars rows={LOADING_ROWS} hasWords={hasWords} onRetry={onRetry} />
+      </div>
     </section>
   );
 }

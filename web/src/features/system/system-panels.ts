@@ -73,6 +73,11 @@ const FIGURES: readonly Figure[] = [
   },
 ];
 
+/** Of the panels that every machine has; whether there are GPUs is known once it has told. */
+export const USUAL_TITLES: readonly string[] = FIGURES.filter(({ figure }) => !figure.startsWith("gpu_")).map(
+  ({ title }) => title,
+);
+
 /** Panels of what was measured at all, always in the same order. */
 export function systemPanels(history: SystemHistory): SystemPanelData[] {
   return FIGURES.flatMap(({ figure, title, isPercent = false, format, bound }): SystemPanelData[] => {

@@ -21,10 +21,11 @@ import type { LedgerSearch } from "./ledger-search";
 import { LedgerTable } from "./ledger-table";
 
 const RETRY_S = 5;
-/** As high as the finding and the picture. */
+/** As high as the finding and the picture; on narrow screens the finding has more lines. */
 const LOADING_ROWS = 6;
-const LOADING_ROW_PX = 37;
-const TABLE_ROWS = 20;
+const LOADING_ROW_PX = 38;
+/** With the one of the heads. */
+const TABLE_ROWS = 21;
 const TABLE_ROW_PX = 31;
 /** More say no more; the table marks all of them. */
 const TOLD_PROBLEMS = 3;
@@ -50,7 +51,9 @@ export function LedgerPage({ runId, search, setSearch }: LedgerPageProps) {
         aside={hasRange && <Range search={search} setSearch={setSearch} />}
       >
         {!ledger && !error && (
-          <LoadingBars rows={LOADING_ROWS} rowHeight={LOADING_ROW_PX} onRetry={refetch} />
+          <div className={styles.waiting}>
+            <LoadingBars rows={LOADING_ROWS} rowHeight={LOADING_ROW_PX} onRetry={refetch} />
+          </div>
         )}
         {!ledger && error && (
           <ProblemPanel
@@ -70,7 +73,7 @@ export function LedgerPage({ runId, search, setSearch }: LedgerPageProps) {
       </Panel>
       {!ledger && !error && expectsBooks(run) && (
         <Panel title="By iteration">
-          <LoadingBars rows={TABLE_ROWS} rowHeight={TABLE_ROW_PX} hasHead hasWords={false} />
+          <LoadingBars rows={TABLE_ROWS} rowHeight={TABLE_ROW_PX} hasWords={false} />
         </Panel>
       )}
       {ledger?.total && <LedgerTable runId={runId} ledger={ledger} total={ledger.total} />}

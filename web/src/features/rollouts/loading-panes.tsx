@@ -8,7 +8,7 @@ import styles from "./rollouts.module.css";
 
 /** The prompt in a line and its facts in two. */
 const PROMPT_PX = 90;
-const ROLLOUT_ROW_PX = 37;
+const ROLLOUT_ROW_PX = 36;
 /** Reward against length. */
 const SCATTER_PX = 174;
 const TEXT_ROWS = 10;
@@ -30,7 +30,7 @@ export function LoadingPanes({ runId, onRetry }: { runId: string; onRetry: () =>
         <Head title="Group" />
         <div className={styles.cut}>
           <Bars rows={1} rowHeight={PROMPT_PX} />
-          <Bars rows={Math.min(MOST_ROWS, numRollouts)} rowHeight={ROLLOUT_ROW_PX} hasHead />
+          <Bars rows={1 + Math.min(MOST_ROWS, numRollouts)} rowHeight={ROLLOUT_ROW_PX} />
           <Bars rows={1} rowHeight={SCATTER_PX} />
         </div>
       </section>
@@ -53,6 +53,6 @@ function Head({ title }: { title: string }) {
 }
 
 /** The first pane speaks for all. */
-function Bars(props: { rows: number; rowHeight: number; hasHead?: boolean }) {
+function Bars(props: { rows: number; rowHeight: number }) {
   return <LoadingBars {...props} hasWords={false} />;
 }

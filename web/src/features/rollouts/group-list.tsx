@@ -6,6 +6,7 @@ import { formatInteger, formatMetric, MISSING } from "@/lib/numbers";
 import { fateText, isLeftOut, lengthsText, type RewardScale, rewardScale, shortId } from "./group-facts";
 import styles from "./group-list.module.css";
 import pane from "./pane.module.css";
+import { promptEnd, sharedBeginning } from "./prompt-ends";
 import { RewardBars } from "./reward-bars";
 
 export const GROUP_ROW_PX = 49;
@@ -26,6 +27,7 @@ export interface GroupListProps {
 export function GroupList({ groups, chosen, onChoose, onEnd, hasIterations, isOld }: GroupListProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const scale = useMemo(() => rewardScale(groups.flatMap(({ rewards }) => rewards.rewards)), [groups]);
+  const shared = useMemo(() => sharedBeginning(groups.map(({ prompt }) => prompt)), [groups]);
   const rows = useVirtualizer({
     count: groups.length,
     getScrollElement: () => scroller.current,
@@ -51,7 +53,7 @@ export function GroupList({ groups, chosen, onChoose, onEnd, hasIterations, isOl
           {onEnd && " and more"}
         </span>
         <span className={styles.note}>rewards, best first</span>
-        <span className={styles.noteMean}>mean</span>
+        <span className={styles.noteMean}>mean, std</span>
       </div>
       <div ref={scroller} className={styles.scroller} data-old={isOld || undefined}>
         <ul className={styles.list} style={{ height: rows.getTotalSize() }}>
@@ -63,6 +65,7 @@ export function GroupList({ groups, chosen, onChoose, onEnd, hasIterations, isOl
                   <GroupRow
                     group={group}
                     scale={scale}
+                    shared={shared}
                     isChosen={group === chosen}
                     hasIteration={hasIterations}
                     onChoose={onChoose}
@@ -84,13 +87,15 @@ export function keyOf(group: RolloutGroup | undefined): string | null {
 interface GroupRowProps {
   group: RolloutGroup;
   scale: RewardScale;
+  /** Characters that all prompts begin with. */
+  shared: number;
   isChosen: boolean;
   hasIteration: boolean;
   onChoose: (group: RolloutGroup) => void;
 }
 
 const GroupRow = memo(function GroupRow(props: GroupRowProps) {
-  const { group, scale, isChosen, hasIteration, onChoose } = props;
+  const { group, scale, shared, isChosen, hasIteration, onChoose } = props;
   const { rollouts, rewards } = group;
   return (
     <button
@@ -105,7 +110,7 @@ const GroupRow = memo(function GroupRow(props: GroupRowProps) {
       </bdi>
       <span className={styles.what}>
         <span className={styles.prompt} data-gone={group.prompt === null || undefined} dir="auto">
-          {group.prompt ?? "The prompt is not kept"}
+          {group.prompt === null ? "The prompt is not kept" : promptEnd(group.prompt, shared)}
         </span>
         <span className={styles.facts}>
           {hasIteration && <span>iteration {formatInteger(group.iteration)}</span>}
@@ -119,7 +124,10 @@ const GroupRow = memo(function GroupRow(props: GroupRowProps) {
         </span>
       </span>
       <RewardBars rewards={rewards.rewards} scale={scale} />
-      <b className={styles.mean}>{rewards.mean === null ? MISSING : formatMetric("reward", rewards.mean)}</b>
+      <span className={styles.mean}>
+        <b>{rewards.mean === null ? MISSING : formatMetric("reward", rewards.mean)}</b>
+        {rewards.std !== null && <small>±{formatMetric("reward", rewards.std)}</small>}
+      </span>
     </button>
   );
 });

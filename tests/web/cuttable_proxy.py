@@ -12,22 +12,28 @@ _HELD_AT_MOST_S = 60.0
 
 
 class CuttableProxy:
-    """Passes bytes on from a port of its own, and remembers the first line of each connection's first request."""
+    """Passes bytes on from a port of its own, and remembers what each connection asked for last."""
 
     def __init__(self, target_port: int) -> None:
         self._target_port = target_port
         self._listener: socket.socket | None = None
         self._open: set[socket.socket] = set()
+        self._last_lines: dict[socket.socket, str] = {}
         self._lock = threading.Lock()
         self._held_path: str | None = None
         self._released = threading.Event()
-        self.request_lines: list[str] = []
         self.port = 0
         self.mend()
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
+
+    def open_requests(self, path: str) -> list[str]:
+        """The first lines of the requests of this path that connections are at. One that a browser sent a second time,
+        as it does where the first connection turns out to be dead, is told once."""
+        with self._lock:
+            return [line for line in self._last_lines.values() if path in line]
 
     def mend(self) -> None:
         """Take connections, on the same port as before."""
@@ -71,14 +77,16 @@ class CuttableProxy:
                 self._open |= {client, server}
             back = threading.Thread(target=_pass_on, args=(server, client), daemon=True)
             back.start()
-            _pass_on(client, server, self._on_request)
+            _pass_on(client, server, lambda data: self._on_request(client, data))
             back.join()
             with self._lock:
                 self._open -= {client, server}
+                self._last_lines.pop(client, None)
 
-    def _on_request(self, data: bytes) -> None:
+    def _on_request(self, client: socket.socket, data: bytes) -> None:
         line = data.split(b"\r\n", 1)[0].decode(errors="replace")
-        self.request_lines.append(line)
+        with self._lock:
+            self._last_lines[client] = line
         if self._held_path is not None and self._held_path in line:
             self._released.wait(_HELD_AT_MOST_S)
 

@@ -47,7 +47,7 @@ def test_all_tabs_of_a_browser_share_one_stream(server: LiveServer, proxy: Cutta
         tell(server, run, "state", outcome="failed", reason="loss is NaN on rank 1")
         for tab in tabs:
             expect(tab.get_by_text("loss is NaN on rank 1").first).to_be_visible()
-        assert sum("/api/v1/events" in line for line in proxy.request_lines) == 1
+        assert len(proxy.open_requests("/api/v1/events")) == 1
         assert watched.errors == []
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -81,8 +82,10 @@ def test_the_machine_is_drawn_and_zoomed(server: LiveServer, page: Page) -> None
     record(server, run, [0])
     page.goto(f"{server.url}/runs/{run.id}/system")
     expect(page.get_by_role("heading", name="Nothing measured yet")).to_be_visible()
+    # Samples of long ago may be taken away while the test looks at them.
+    started_at = datetime.now(UTC) - timedelta(minutes=1)
     for second in range(0, 60, 5):
-        sample = system_sample(float(second)).model_dump(mode="json")
+        sample = system_sample(at=started_at + timedelta(seconds=second)).model_dump(mode="json")
         tell(server, run, "heartbeat", activity="trains", num_steps=1, total_steps=120, system=sample)
     for title in ("CPU", "Memory", "CPU by process", "Memory by process"):
         expect(page.get_by_role("region", name=title, exact=True).locator("canvas")).to_be_visible()

@@ -9,7 +9,7 @@ from orchestrator.contracts.messages import BatchDecision, StepMessage
 from orchestrator.contracts.rollout_messages import IterationMessage, RolloutMessage
 from orchestrator.contracts.system_message import SystemSample
 from orchestrator.contracts.timeline_message import TimelineColumns
-from tests.server.factories import metric
+from tests.server.factories import idling, metric
 from tests.server.live_server import LaunchedRun, LiveServer
 from tests.server.record_factories import (
     checkpoint_message,
@@ -84,7 +84,9 @@ def _with_timeline(step: StepMessage, text: str | None) -> StepMessage:
     columns = list(zip(*spans, strict=True))
     timeline = TimelineColumns(actor=columns[0], activity=columns[1], start_s=columns[2], end_s=columns[3])
     foreign = {} if text is None else _foreign(step, text)
-    return step.model_copy(update={"timeline": timeline, **_place_in_iteration(step.step), **foreign})
+    # Ranks that wait for each other bring an advisory, which such a run must have too.
+    told = step if text is None else idling(step, 0.2)
+    return told.model_copy(update={"timeline": timeline, **_place_in_iteration(step.step), **foreign})
 
 
 def _foreign(step: StepMessage, text: str) -> dict[str, Any]:

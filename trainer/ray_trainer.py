@@ -143,6 +143,7 @@ class RayPolicyTrainer:
         self._vocab_size = architecture.vocab_size
         self._loss: LossSpec | None = None
         device_type = device_type or _device_type(self._layout.world_size)
+        on_gpu = device_type == "cuda"
         options = {
             "device_type": device_type,
             "num_threads": threads_per_rank,
@@ -150,9 +151,9 @@ class RayPolicyTrainer:
         }
         actor_class = ray.remote(RankActor).options(
             num_cpus=cpus_per_rank,
-            num_gpus=1 if device_type == "cuda" else 0,
+            num_gpus=1 if on_gpu else 0,
             max_restarts=0,
-            runtime_env={"env_vars": actor_environment(threads_per_rank)},
+            runtime_env={"env_vars": actor_environment(threads_per_rank, may_compile=on_gpu)},
         )
         self._clocks = [RemoteClock() for _ in self._ranks]
         self._busy: set[int] = set()

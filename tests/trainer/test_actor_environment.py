@@ -21,6 +21,12 @@ def test_tunables_that_are_set_already_stay_and_the_others_join_them() -> None:
     assert actor_environment(2, before)["OMP_NUM_THREADS"] == "2"
 
 
+def test_the_compiler_is_loaded_only_where_it_may_be_used_or_the_user_says_so() -> None:
+    assert actor_environment(1, {})["TORCHDYNAMO_DISABLE"] == "1"
+    assert actor_environment(1, {"TORCHDYNAMO_DISABLE": "0"})["TORCHDYNAMO_DISABLE"] == "0"
+    assert "TORCHDYNAMO_DISABLE" not in actor_environment(1, {}, may_compile=True)
+
+
 @pytest.mark.parametrize("before", ["", "glibc.malloc.check", "::", "=", "glibc.malloc.trim_threshold="])
 def test_what_the_user_wrote_wrongly_breaks_nothing(before: str) -> None:
     environment = actor_environment(1, {"GLIBC_TUNABLES": before})

@@ -143,6 +143,8 @@ def test_arrows_go_from_step_to_step_and_from_iteration_to_iteration(recorded: R
     page.goto(recorded.address("rollouts?iteration=2"))
     groups = page.get_by_role("region", name="Groups")
     expect(groups.get_by_title("g2.0", exact=True)).to_be_visible()
+    # Which iterations there are is asked for apart from their groups.
+    expect(page.get_by_role("button", name="Iteration before")).to_be_enabled()
     press(page, "ArrowLeft")
     expect(groups.get_by_title("g1.0", exact=True)).to_be_visible()
     expect(groups.get_by_title("g2.0", exact=True)).to_have_count(0)

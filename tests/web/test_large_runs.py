@@ -152,7 +152,7 @@ def test_a_timeline_of_512_actors_is_folded_opened_and_read(large: Large, page: 
 def test_twenty_runs_are_compared_by_any_x_and_hidden_one_by_one(large: Large, page: Page) -> None:
     ids = ",".join(f'"{run.id}"' for run in large.compared)
     page.goto(f"{large.server.url}/compare?runs=[{ids}]&x=samples")
-    boxes = page.get_by_role("checkbox", name=re.compile("^Draw "))
+    boxes = page.get_by_role("region", name="Runs").get_by_role("listitem").get_by_role("checkbox")
     expect(boxes).to_have_count(NUM_COMPARED)
     readout = page.get_by_role("table").filter(has_text="Newest")
     expect(readout.get_by_role("row")).to_have_count(NUM_COMPARED + 1)

@@ -1,4 +1,4 @@
-"""The environment of a process that computes on a CPU. Read once, when it starts, so whoever starts it sets it."""
+"""The environment of a process that computes. Read once, when it starts, so whoever starts it sets it."""
 
 from __future__ import annotations
 
@@ -20,13 +20,18 @@ _ALLOCATOR = {
 """Of glibc's malloc, see "Memory Allocation Tunables" in its manual. Other C libraries ignore them."""
 
 
-def actor_environment(num_threads: int, inherited: Mapping[str, str] = os.environ) -> dict[str, str]:
+def actor_environment(
+    num_threads: int, inherited: Mapping[str, str] = os.environ, *, may_compile: bool = False
+) -> dict[str, str]:
     """Variables for an actor that computes with so many threads.
 
     inherited: what this process was started with; tunables that are set there stay as they are.
+    may_compile: False switches torch.compile off. Nothing here uses it on a CPU, but Megatron wraps functions in it as
+        it is imported, which loads the compiler: a third of what a rank takes to import.
     """
     ours = {f"glibc.malloc.{name}": str(value) for name, value in _ALLOCATOR.items()}
     set_before = (part.partition("=") for part in inherited.get("GLIBC_TUNABLES", "").split(":"))
     tunables = ours | {name: value for name, equals, value in set_before if equals}
     told = ":".join(f"{name}={value}" for name, value in tunables.items())
-    return {"OMP_NUM_THREADS": str(num_threads), "GLIBC_TUNABLES": told}
+    compiler = {} if may_compile else {"TORCHDYNAMO_DISABLE": inherited.get("TORCHDYNAMO_DISABLE", "1")}
+    return {"OMP_NUM_THREADS": str(num_threads), "GLIBC_TUNABLES": told, **compiler}

@@ -19,23 +19,11 @@ import psutil
 
 from server.supervisor import processes
 from server.supervisor.cluster import JOB_TAG
+from tests.server.swell_commands import Result
 
 TINY = Path(__file__).parent / "tiny.yaml"
 UP_WITHIN_S = 30.0
 TRAINING_WITHIN_S = 120.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
-    """What a command left."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
 
 
 @dataclass(slots=True, kw_only=True)

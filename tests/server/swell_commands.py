@@ -18,6 +18,8 @@ from tests.server.live_server import LaunchedRun, LiveServer
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
+    """What a command left."""
+
     code: int
     out: str
     err: str

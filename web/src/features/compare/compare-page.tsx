@@ -4,6 +4,7 @@ import { useMemo, useState } from "react";
 import { catalogueOptions } from "@/api/history";
 import { problemSentence } from "@/api/problem";
 import { Banner } from "@/components/banner";
+import { Blank } from "@/components/blank";
 import { Button, Toggle } from "@/components/button";
 import { ButtonLink } from "@/components/button-link";
 import type { XRange } from "@/components/chart/chart-group";
@@ -31,6 +32,8 @@ export interface ComparePageProps {
 
 const X_OPTIONS = X_AXES.map((value) => ({ value, label: value[0]?.toUpperCase() + value.slice(1) }));
 const LOADING_ROWS = 10;
+/** About as high as the charts and the list of runs. */
+const BLANK_PX = 380;
 
 export function ComparePage({ search, setSearch }: ComparePageProps) {
   usePageTitle("Compare");
@@ -49,7 +52,7 @@ export function ComparePage({ search, setSearch }: ComparePageProps) {
       }
     >
       {isEmpty ? (
-        <div className={styles.nothing}>
+        <Blank minHeight={BLANK_PX}>
           <EmptyState title="Nothing to compare" actions={<ButtonLink to="/">Select runs</ButtonLink>}>
             Tick runs in the list, then choose Compare in the bar that appears under it.
             <span className="wide-only">
@@ -57,7 +60,7 @@ export function ComparePage({ search, setSearch }: ComparePageProps) {
               By keyboard: <Key>x</Key> ticks, <Key>c</Key> compares.
             </span>
           </EmptyState>
-        </div>
+        </Blank>
       ) : (
         <Comparison ids={ids} search={search} setSearch={setSearch} />
       )}
@@ -98,9 +101,9 @@ function Comparison({ ids, search, setSearch }: ComparePageProps & { ids: string
         offersRlOnly={compared.hasSupervised || search.rl === true}
       />
       {isLoading && runs.length === 0 ? (
-        <div className={styles.nothing}>
+        <Blank minHeight={BLANK_PX}>
           <LoadingBars rows={LOADING_ROWS} />
-        </div>
+        </Blank>
       ) : (
         <>
           <div className={styles.columns}>
@@ -144,10 +147,15 @@ function Comparison({ ids, search, setSearch }: ComparePageProps & { ids: string
 
 function NoMetric({ onUsual }: { onUsual: () => void }) {
   return (
-    <div className={styles.nothing}>
-      <EmptyState title="No metric is drawn" actions={<Button onClick={onUsual}>Draw the usual four</Button>}>
-        Add one by its name, in the field above.
-      </EmptyState>
+    <div className={styles.noMetric}>
+      <Blank minHeight={BLANK_PX}>
+        <EmptyState
+          title="No metric is drawn"
+          actions={<Button onClick={onUsual}>Draw the usual four</Button>}
+        >
+          Add one by its name, in the field above.
+        </EmptyState>
+      </Blank>
     </div>
   );
 }

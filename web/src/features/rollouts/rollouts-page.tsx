@@ -4,6 +4,7 @@ import { problemSentence } from "@/api/problem";
 import { booksOptions } from "@/api/rollouts";
 import { runOptions } from "@/api/runs";
 import { isOver, type RecordedPart, type RolloutGroup, type Run } from "@/api/types";
+import { Blank } from "@/components/blank";
 import { Button } from "@/components/button";
 import { EmptyState } from "@/components/empty-state";
 import { ProblemPanel } from "@/components/problem-panel";
@@ -109,9 +110,9 @@ export function RolloutsPage({ runId, search, setSearch }: RolloutsPageProps) {
       ) : isOnItsWay(shown) ? (
         <LoadingPanes runId={runId} onRetry={shown.retry} />
       ) : (
-        <div className={styles.nothing}>
+        <Blank>
           <Nothing runId={runId} search={search} setSearch={setSearch} shown={shown} />
-        </div>
+        </Blank>
       )}
     </>
   );

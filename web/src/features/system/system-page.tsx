@@ -5,6 +5,7 @@ import { problemSentence } from "@/api/problem";
 import { runOptions } from "@/api/runs";
 import { queuedWritesOptions, systemOptions } from "@/api/system";
 import { isOver, type Run, type SystemHistory } from "@/api/types";
+import { Blank } from "@/components/blank";
 import { Button } from "@/components/button";
 import { ChartGroup } from "@/components/chart/chart-group";
 import { EmptyState } from "@/components/empty-state";
@@ -38,7 +39,7 @@ export function SystemPage({ runId, search, setSearch }: SystemPageProps) {
           <QueueNote isLive={isLive} />
         </div>
         {error || !expectsFigures(run) ? (
-          <div className={styles.nothing}>
+          <Blank>
             {error ? (
               <ProblemPanel
                 title="The machine’s figures did not load"
@@ -49,7 +50,7 @@ export function SystemPage({ runId, search, setSearch }: SystemPageProps) {
             ) : (
               <LoadingBars rows={LOADING_ROWS} onRetry={refetch} />
             )}
-          </div>
+          </Blank>
         ) : (
           <div className={styles.grid}>
             {USUAL_TITLES.map((title, i) => (
@@ -75,9 +76,9 @@ export function SystemPage({ runId, search, setSearch }: SystemPageProps) {
         )}
       </div>
       {panels.length === 0 ? (
-        <div className={styles.nothing}>
+        <Blank>
           <Nothing run={run} isZoomed={isZoomed} isLive={isLive} />
-        </div>
+        </Blank>
       ) : (
         <div className={styles.grid}>
           {panels.map((panel) => (

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 from urllib.parse import parse_qs, urlparse
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from orchestrator.contracts.messages import Phase
 from tests.server.live_server import LaunchedRun, LiveServer, running_server
@@ -167,6 +168,70 @@ def test_a_drag_with_shift_takes_the_chart_along_and_draws_what_it_uncovers(
     # No click came of it: the page is the same.
     expect(over(page)).to_be_visible()
     page.unroute_all(behavior="ignoreErrors")
+
+
+def select(page: Page, plot: Place, begin: float, end: float, *, button: Literal["left", "right"] = "left") -> None:
+    page.mouse.move(*plot.at(begin))
+    page.mouse.down(button=button)
+    page.mouse.move(*plot.at(end), steps=4)
+
+
+@pytest.mark.parametrize("address", ["overview", "compare"])
+def test_points_that_come_while_a_range_is_selected_neither_lose_nor_move_it(
+    shown: Shown, page: Page, address: str
+) -> None:
+    runs = (shown.server.launch(name="young"), shown.server.launch(name="beside"))
+    for run in runs:
+        record(shown.server, run, range(10))
+    page.goto(getattr(replace(shown, runs=runs), address))
+    plot = place(page)
+    page.wait_for_load_state("networkidle")
+    canvas = page.locator("canvas").first
+    before = canvas.screenshot()
+    select(page, plot, 0.2, 0.6)
+    for run in runs:
+        record(shown.server, run, range(10, 20))
+    if address == "overview":
+        expect(page.get_by_text("Steps 0 to 19")).to_be_visible()
+    else:
+        page.wait_for_timeout(_RESTS_MS)
+    page.mouse.up()
+    # Of the ten steps that were drawn: of twenty it were 4 to 12.
+    assert next_range(page, None) == pytest.approx((2, 6), abs=0.01)
+    assert canvas.screenshot() != before
+
+
+def test_what_is_read_off_an_axis_that_goes_selects_nothing_on_the_one_that_comes(shown: Shown, page: Page) -> None:
+    page.goto(shown.overview)
+    plot = place(page)
+    page.wait_for_load_state("networkidle")
+    axes = page.get_by_role("group", name="x axis")
+    waiting: list[Route] = []
+    page.route("**/api/v1/metrics/query?**", lambda route: waiting.append(route), times=1)
+    axes.get_by_role("button", name="Tokens").click()
+    expect(axes).to_have_attribute("aria-busy", "true")
+    select(page, plot, 0.2, 0.6)
+    page.mouse.up()
+    assert shown_range(page) is None
+    select(page, plot, 0.2, 0.6)
+    for route in waiting:
+        route.continue_()
+    expect(axes).not_to_have_attribute("aria-busy", "true")
+    page.mouse.up()
+    assert shown_range(page) is None
+    select(page, plot, 0.2, 0.6)
+    page.mouse.up()
+    page.unroute_all(behavior="ignoreErrors")
+    assert next_range(page, None)[1] > NUM_STEPS
+
+
+def test_the_right_button_selects_nothing(shown: Shown, page: Page) -> None:
+    page.goto(shown.overview)
+    plot = place(page)
+    select(page, plot, 0.2, 0.6, button="right")
+    page.mouse.up(button="right")
+    page.mouse.move(*plot.at(0.8))
+    assert page.locator(".u-select").first.evaluate("box => box.clientWidth") == 0
 
 
 @pytest.mark.parametrize("address", ["overview", "compare"])

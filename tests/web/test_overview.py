@@ -127,9 +127,13 @@ def test_one_cursor_reads_all_charts_and_opens_the_step(shown: Shown, page: Page
 def test_a_range_is_dragged_and_all_charts_follow_on_every_axis(shown: Shown, page: Page) -> None:
     page.goto(shown.address)
     everything = page.get_by_role("button", name="Show all")
+    axes = page.get_by_role("group", name="x axis")
     for x in ("Step", "Samples", "Tokens", "Time", "Relative"):
-        page.get_by_role("group", name="x axis").get_by_role("button", name=x).click()
+        axes.get_by_role("button", name=x).click()
         expect(everything).to_have_count(0)
+        expect(axes.get_by_role("button", name=x)).to_have_attribute("aria-pressed", "true")
+        # Until its points are there the chart is drawn on the axis before.
+        expect(axes).not_to_have_attribute("aria-busy", "true")
         box = plot(page).bounding_box()
         assert box is not None
         page.mouse.move(box["x"] + box["width"] * 0.4, box["y"] + 60)

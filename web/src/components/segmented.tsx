@@ -7,12 +7,15 @@ export interface SegmentedProps<Value extends string> {
   options: readonly { value: Value; label: string }[];
   value: Value;
   onChange: (value: Value) => void;
+  /** What was chosen is on its way. */
+  isBusy?: boolean;
 }
 
-export function Segmented<Value extends string>({ label, options, value, onChange }: SegmentedProps<Value>) {
+export function Segmented<Value extends string>(props: SegmentedProps<Value>) {
+  const { label, options, value, onChange, isBusy } = props;
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset brings a legend and a box that this control has no room for
-    <span className={styles.group} role="group" aria-label={label}>
+    <span className={styles.group} role="group" aria-label={label} aria-busy={isBusy || undefined}>
       {options.map((option) => (
         <button
           key={option.value}

@@ -17,8 +17,8 @@ function nextFrame(): void {
   for (const frame of frames.splice(0)) frame();
 }
 
-function member(isVisible = true) {
-  return { isVisible, redraw: vi.fn() };
+function member(isReady = true) {
+  return { isReady, redraw: vi.fn() };
 }
 
 test("many changes make one redraw per frame", () => {
@@ -37,7 +37,7 @@ test("a chart off the screen is drawn when it comes near", () => {
   group.add(chart);
   nextFrame();
   expect(chart.redraw).not.toHaveBeenCalled();
-  chart.isVisible = true;
+  chart.isReady = true;
   group.invalidate(chart);
   nextFrame();
   expect(chart.redraw).toHaveBeenCalledTimes(1);
@@ -89,8 +89,9 @@ test("while an axis is on its way, and after the page is gone, no hand moves the
   const group = new ChartGroup();
   group.expectXKind("tokens");
   group.glide({ from: 10, to: 20 }, vi.fn());
-  expect(group.isZoomed).toBe(false);
+  expect([group.isZoomed, group.settledXKind]).toEqual([false, null]);
   group.setXKind("tokens");
+  expect(group.settledXKind).toBe("tokens");
   group.glide({ from: 10, to: 20 }, vi.fn());
   expect(group.isZoomed).toBe(true);
   const stop = group.start();

@@ -9,9 +9,9 @@ export interface XRange {
 }
 
 export interface GroupMember {
-  /** Draws what changed. Called at most once per frame, and only while `isVisible`. */
+  /** Draws what changed. Called at most once per frame, and only while `isReady`. */
   redraw(): void;
-  readonly isVisible: boolean;
+  readonly isReady: boolean;
 }
 
 /** Empty space right of the newest point while more may come. */
@@ -86,8 +86,8 @@ export class ChartGroup {
   private flush(): void {
     this.frame = 0;
     for (const member of [...this.dirty]) {
-      // A chart off the screen stays dirty: it is drawn when it comes near.
-      if (!member.isVisible) continue;
+      // A chart off the screen, or in a hand, stays dirty: it is drawn when it comes near, or is let go.
+      if (!member.isReady) continue;
       this.dirty.delete(member);
       member.redraw();
     }
@@ -112,6 +112,11 @@ export class ChartGroup {
 
   get xKind(): XKind {
     return this.kind;
+  }
+
+  /** The axis that a hand reads, and on which it may choose a range; null: another one is on its way. */
+  get settledXKind(): XKind | null {
+    return this.coming === null ? this.kind : null;
   }
 
   /** Whether more points may come. */

@@ -1,7 +1,7 @@
 /** What a hand does on a plot: click, double click, wheel, drag with Shift, one finger, two fingers. A drag without Shift
  * is uPlot's own: it selects a range. Called by `Plot` once the canvas is there. */
 import type uPlot from "uplot";
-import type { ChartGroup, XRange } from "./chart-group";
+import type { ChartGroup, XKind, XRange } from "./chart-group";
 import { wheelMove } from "./wheel";
 import { held, leastSpan, panned, zoomed } from "./zoom";
 
@@ -69,8 +69,9 @@ function shareAt(u: uPlot, clientX: number): number {
   return (clientX - left) / Math.max(1, width);
 }
 
-/** The pointers that hold the plot: where they took it, and where they are. */
+/** The pointers that hold the plot: where they took it, on which axis, and where they are. */
 interface Hold {
+  kind: XKind;
   range: XRange;
   began: Map<number, number>;
   now: Map<number, number>;
@@ -79,8 +80,9 @@ interface Hold {
 function listenToDrags(u: uPlot, group: ChartGroup, glide: Glide): void {
   let hold: Hold | null = null;
   const take = (pointers: Map<number, number>) => {
-    hold =
-      pointers.size === 0 ? null : { range: group.range(), began: new Map(pointers), now: new Map(pointers) };
+    const { xKind: kind } = group;
+    const isHeld = pointers.size > 0;
+    hold = isHeld ? { kind, range: group.range(), began: new Map(pointers), now: new Map(pointers) } : null;
     u.over.toggleAttribute("data-held", hold !== null);
   };
   u.over.addEventListener("pointerdown", (event) => {
@@ -91,8 +93,8 @@ function listenToDrags(u: uPlot, group: ChartGroup, glide: Glide): void {
   u.over.addEventListener("pointermove", (event) => {
     if (!hold?.now.has(event.pointerId)) return;
     hold.now.set(event.pointerId, shareAt(u, event.clientX));
-    // One finger on a chart that shows all reads it.
-    if (hold.now.size === 1 && !group.isZoomed) return;
+    // One finger on a chart that shows all reads it. A range of another axis means nothing on this one.
+    if ((hold.now.size === 1 && !group.isZoomed) || hold.kind !== group.xKind) return;
     const whole = group.domain ?? hold.range;
     glide(held(hold.range, whole, [...hold.began.values()], [...hold.now.values()], leastSpan(group.xKind)));
   });

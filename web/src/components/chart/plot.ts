@@ -6,7 +6,7 @@
  */
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import type { ChartGroup, GroupMember, XRange } from "./chart-group";
+import type { ChartGroup, GroupMember, XKind, XRange } from "./chart-group";
 import { PlotAxes } from "./plot-axes";
 import { FRAME, hasEndLabels, isLog, leftGutter, type PlotConfig, type Side } from "./plot-config";
 import { columnsOf, cutAtEdges, dataOf, type PlotData } from "./plot-data";
@@ -48,7 +48,10 @@ const NO_AXES: Record<Side, Axis | null> = { left: null, right: null };
 const RAGGED_PX = 40_000;
 
 export class Plot implements GroupMember {
+  /** Near the screen. */
   isVisible = true;
+  /** The axis on which a range is being selected, while the button is down. */
+  private selecting: XKind | null = null;
   private u: uPlot | null = null;
   private columns: Column[] = [];
   private readonly axes = new PlotAxes();
@@ -56,6 +59,7 @@ export class Plot implements GroupMember {
   private data: PlotData | null = null;
   private size = { width: 0, height: 0 };
   private unsubscribe: (() => void)[] = [];
+  private readonly ended = new AbortController();
   private readonly root: HTMLElement;
   private readonly group: ChartGroup;
   private readonly events: PlotEvents;
@@ -68,9 +72,17 @@ export class Plot implements GroupMember {
     this.events = events;
     this.watchTracks();
     group.add(this);
+    // The button may be let go where no page hears it.
+    window.addEventListener("blur", () => this.letGo(), { signal: this.ended.signal });
+  }
+
+  /** A chart on which a range is being selected stands still: points that come would move what is under the hand. */
+  get isReady(): boolean {
+    return this.isVisible && this.selecting === null;
   }
 
   destroy(): void {
+    this.ended.abort();
     for (const stop of this.unsubscribe) stop();
     this.group.remove(this);
     this.u?.destroy();
@@ -105,6 +117,7 @@ export class Plot implements GroupMember {
     this.u?.destroy();
     this.u = null;
     this.data = null;
+    this.selecting = null;
     this.group.invalidate(this);
   }
 
@@ -224,8 +237,12 @@ export class Plot implements GroupMember {
       drag: { x: true, y: false, setScale: false, dist: DRAG_PX, click: () => {} },
       bind: {
         dblclick: () => null,
-        // With Shift a drag moves the range instead of selecting one.
-        mousedown: (_, __, select) => (event) => (event.shiftKey ? null : select(event)),
+        mousedown: (_, __, select) => (event) => this.beginSelecting(event, select),
+        mouseup: (_, __, select) => (event) => {
+          select(event);
+          this.letGo();
+          return null;
+        },
       },
       // The line stands on a point: what is read off is what was measured.
       move: (u, left, top) => {
@@ -304,9 +321,26 @@ export class Plot implements GroupMember {
     setCursor(this.u, this.u.valToPos(x, "x"), { fire: false, publish: false });
   }
 
+  // Selecting a range
+
+  private beginSelecting(event: MouseEvent, select: uPlot.Cursor.MouseListener): null {
+    // With Shift a drag moves the range instead.
+    if (event.button !== 0 || event.shiftKey) return null;
+    this.selecting = this.group.settledXKind;
+    select(event);
+    return null;
+  }
+
+  private letGo(): void {
+    if (this.selecting === null) return;
+    this.selecting = null;
+    this.group.invalidate(this);
+  }
+
   private onSelect(u: uPlot): void {
     const { left, width } = u.select;
-    if (width < DRAG_PX) return;
+    // What was read off another axis means nothing on this one.
+    if (width < DRAG_PX || this.selecting === null || this.selecting !== this.group.settledXKind) return;
     this.events.onZoom?.({ from: u.posToVal(left, "x"), to: u.posToVal(left + width, "x") });
   }
 }

@@ -88,11 +88,16 @@ export class RunHistory {
     return this.wanted.find((one) => one.track.name === name && one.maxPoints === maxPoints)?.track ?? null;
   }
 
+  /** The axis of the points that are there; another may be on its way. */
+  get axis(): XAxis {
+    return this.shown.x;
+  }
+
   stateOf(track: MetricTrack): TrackState {
     return this.wanted.find((wanted) => wanted.track === track)?.state ?? LOADING;
   }
 
-  /** Calls back when the state of any name changed. */
+  /** Calls back when the state of any name changed, or the axis. */
   onState(listener: () => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);

@@ -50,6 +50,15 @@ export function useRunCharts(runId: string, x: XAxis, range: XRange | null, isLi
   return charts;
 }
 
+/** Whether the points of another axis than the one that is shown were asked for and are not there yet. */
+export function useIsAxisComing(history: RunHistory, x: XAxis): boolean {
+  const shown = useSyncExternalStore(
+    (listener) => history.onState(listener),
+    () => history.axis,
+  );
+  return shown !== x;
+}
+
 export function useTrackState(history: RunHistory, track: MetricTrack): TrackState {
   return useSyncExternalStore(
     (listener) => history.onState(listener),

@@ -2,6 +2,7 @@
 import { type ReactNode, type Ref, useEffect, useRef } from "react";
 import { Button, Toggle } from "@/components/button";
 import type { MetricTrack } from "@/components/chart/metric-track";
+import { type RunCharts, useIsAxisComing } from "@/components/chart/use-run-charts";
 import { Segmented } from "@/components/segmented";
 import { TextField } from "@/components/text-field";
 import { formatRange } from "@/lib/numbers";
@@ -13,13 +14,15 @@ const X_OPTIONS = X_AXES.map((value) => ({ value, label: value[0]?.toUpperCase()
 export interface OverviewToolbarProps {
   search: RunSearch;
   setSearch: (patch: RunSearchPatch) => void;
-  batch: MetricTrack;
+  charts: RunCharts;
   findRef: Ref<HTMLInputElement>;
   /** Choices that only some runs have. */
   children?: ReactNode;
 }
 
-export function OverviewToolbar({ search, setSearch, batch, findRef, children }: OverviewToolbarProps) {
+export function OverviewToolbar({ search, setSearch, charts, findRef, children }: OverviewToolbarProps) {
+  const x = search.x ?? "step";
+  const isAxisComing = useIsAxisComing(charts.history, x);
   const smooth = search.smooth ?? 0;
   return (
     <div className={styles.bar} role="toolbar" aria-label="How the charts are drawn">
@@ -28,8 +31,9 @@ export function OverviewToolbar({ search, setSearch, batch, findRef, children }:
         <Segmented
           label="x axis"
           options={X_OPTIONS}
-          value={search.x ?? "step"}
-          onChange={(x) => setSearch({ x, from: undefined, to: undefined })}
+          value={x}
+          isBusy={isAxisComing}
+          onChange={(next) => setSearch({ x: next, from: undefined, to: undefined })}
         />
         <Toggle isOn={search.log === true} onClick={() => setSearch({ log: !search.log })}>
           Log y
@@ -60,7 +64,7 @@ export function OverviewToolbar({ search, setSearch, batch, findRef, children }:
             Show all
           </Button>
         )}
-        <StepsShown batch={batch} />
+        <StepsShown batch={charts.batch} />
         <TextField
           ref={findRef}
           label="Find a metric"

@@ -46,7 +46,7 @@ export function RunPage({ runId, search, setSearch }: RunPageProps) {
   return (
     <>
       {run && <CriticalAdvisories run={run} />}
-      <OverviewToolbar search={search} setSearch={setSearch} batch={charts.batch} findRef={find}>
+      <OverviewToolbar search={search} setSearch={setSearch} charts={charts} findRef={find}>
         {run && <RlOnly run={run} charts={charts} search={search} onZoom={onZoom} />}
       </OverviewToolbar>
       {run && <HeroChart run={run} {...panel} />}

@@ -150,3 +150,42 @@ def test_the_server_sorts_the_list(server: LiveServer, page: Page) -> None:
     page.get_by_role("columnheader", name="Progress").get_by_role("button").click()
     expect(page).to_have_url(re.compile("sort=-steps"))
     expect(names).to_have_text(["run c", "run a", "run b"])
+
+
+def test_no_row_moves_under_the_hand_and_what_it_opened_stays(server: LiveServer, page: Page) -> None:
+    runs = {name: server.launch(name=name) for name in ("low", "mid", "high")}
+    for number, run in enumerate(runs.values()):
+        record(server, run, range(number + 1))
+    page.goto(f"{server.url}/?sort=-steps")
+    names = page.get_by_role("row").get_by_role("link")
+    expect(names).to_have_text(["high", "mid", "low"])
+    page.get_by_role("button", name="Actions for mid").click()
+    menu = page.get_by_role("menu", name="Actions for mid")
+    record(server, runs["low"], range(1, 9))
+    tell(server, runs["mid"], "state", outcome="failed", reason="loss is NaN")
+    expect(page.get_by_role("row").filter(has_text="loss is NaN")).to_be_visible()
+    # What was aimed at is still there, although the run has ended.
+    expect(menu.get_by_role("menuitem")).to_have_text(["Pause run", "Stop run", "Clone run"])
+    expect(menu.get_by_role("menuitem").first).to_be_focused()
+    expect(names).to_have_text(["high", "mid", "low"])
+    page.keyboard.press("Escape")
+    page.get_by_role("heading", name="Runs", level=1).click()
+    expect(names).to_have_text(["low", "high", "mid"])
+    page.goto(server.url)
+    page.get_by_role("checkbox", name="Select mid").hover()
+    server.launch(name="new")
+    page.get_by_role("button", name="1 new run").click()
+    expect(names).to_have_text(["new", "high", "mid", "low"])
+
+
+def test_who_is_asked_whether_to_stop_a_run_never_kills_it(server: LiveServer, page: Page) -> None:
+    run = server.launch(name="goes on")
+    record(server, run, range(3))
+    page.goto(f"{server.url}/runs/{run.id}")
+    page.get_by_role("button", name="Stop run").click()
+    expect(page.get_by_role("dialog", name="Stop goes on?")).to_be_visible()
+    # Somebody else was faster.
+    assert server.http.post(f"/api/v1/runs/{run.id}/cancel", json={"mode": "graceful"}).status_code == 200
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.get_by_role("button", name="Kill run").click()
+    expect(page.get_by_role("dialog", name="Kill goes on?")).to_be_visible()

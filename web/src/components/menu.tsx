@@ -21,7 +21,9 @@ export function Menu({ label, icon = "more", items }: MenuProps) {
   const id = useId();
   const list = useRef<HTMLDivElement>(null);
   const button = useRef<HTMLSpanElement>(null);
-  const [isOpen, setIsOpen] = useState(false);
+  /** As they were when it was opened: none takes the place of another under the hand. Null: it is closed. */
+  const [shown, setShown] = useState<readonly MenuItem[] | null>(null);
+  const isOpen = shown !== null;
   useLayoutEffect(() => {
     if (!isOpen || !button.current || !list.current) return;
     place(list.current, button.current.getBoundingClientRect());
@@ -55,12 +57,11 @@ export function Menu({ label, icon = "more", items }: MenuProps) {
         tabIndex={-1}
         className={styles.menu}
         onKeyDown={onKeyDown}
-        onToggle={({ newState }) => setIsOpen(newState === "open")}
+        onToggle={({ newState }) => setShown(newState === "open" ? items : null)}
       >
-        {isOpen &&
-          items.map((item) => (
-            <Item key={item.label} item={item} onChoose={() => list.current?.hidePopover()} />
-          ))}
+        {shown?.map((item) => (
+          <Item key={item.label} item={item} onChoose={() => list.current?.hidePopover()} />
+        ))}
       </div>
     </span>
   );

@@ -1,4 +1,5 @@
 /** Asks before a run is stopped; the safe answer has the focus. */
+import { useEffect, useState } from "react";
 import { useResumeStep } from "@/api/checkpoints";
 import { problemSentence } from "@/api/problem";
 import { useRunWish } from "@/api/run-actions";
@@ -12,6 +13,12 @@ import styles from "./stop-dialog.module.css";
 export function StopDialog({ run, onClose }: { run: RunSummary; onClose: () => void }) {
   const cancel = useRunWish();
   const question = questionOf(run, useResumeStep(run.id));
+  const { mode } = question;
+  const [asked] = useState(mode);
+  // It has been stopped meanwhile: the same button would kill it.
+  useEffect(() => {
+    if (mode !== asked) onClose();
+  }, [mode, asked, onClose]);
   return (
     <Dialog
       title={question.title}
@@ -23,10 +30,7 @@ export function StopDialog({ run, onClose }: { run: RunSummary; onClose: () => v
             variant="primary"
             disabled={cancel.isPending}
             onClick={() =>
-              cancel.mutate(
-                { runId: run.id, wish: { kind: "cancel", mode: question.mode } },
-                { onSuccess: onClose },
-              )
+              cancel.mutate({ runId: run.id, wish: { kind: "cancel", mode: asked } }, { onSuccess: onClose })
             }
           >
             {question.act}

@@ -9,9 +9,9 @@ import { Blank } from "@/components/blank";
 import { Button, Toggle } from "@/components/button";
 import { DataTable } from "@/components/data-table";
 import { EmptyState } from "@/components/empty-state";
+import { FilterField } from "@/components/filter-field";
 import { LoadingBars } from "@/components/loading-bars";
 import { Panel } from "@/components/panel";
-import { TextField } from "@/components/text-field";
 import { formatCount, MISSING } from "@/lib/numbers";
 import { useShortcuts } from "@/lib/shortcuts";
 import styles from "./config.module.css";
@@ -109,7 +109,7 @@ function Head({ runId, search, setSearch, note }: ConfigPageProps & { note: stri
       <span className={styles.note} role="status">
         {note}
       </span>
-      <TextField
+      <FilterField
         ref={field}
         label="Find a field"
         icon="search"

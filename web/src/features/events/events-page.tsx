@@ -7,13 +7,13 @@ import type { RunEvent } from "@/api/types";
 import { Button, Toggle } from "@/components/button";
 import { DataTable } from "@/components/data-table";
 import { EmptyState } from "@/components/empty-state";
+import { FilterField } from "@/components/filter-field";
 import { FoldedText } from "@/components/folded-text";
 import { ForeignText } from "@/components/foreign-text";
 import { LoadingBars } from "@/components/loading-bars";
 import { Moment } from "@/components/moment";
 import { Panel } from "@/components/panel";
 import { ProblemPanel } from "@/components/problem-panel";
-import { TextField } from "@/components/text-field";
 import { failureText } from "@/lib/failure-text";
 import { formatCount, formatInteger } from "@/lib/numbers";
 import { useShortcuts } from "@/lib/shortcuts";
@@ -91,7 +91,7 @@ function Tools({ search, setSearch }: Pick<EventsPageProps, "search" | "setSearc
       <Toggle isOn={search.oldest === true} onClick={() => setSearch({ ...search, oldest: !search.oldest })}>
         Oldest first
       </Toggle>
-      <TextField
+      <FilterField
         ref={field}
         className={styles.find}
         label="Find an event"

@@ -1,8 +1,8 @@
 /** What of the log is shown, and the way from hit to hit. */
 import { useRef } from "react";
 import { Button, IconButton, Toggle } from "@/components/button";
+import { FilterField } from "@/components/filter-field";
 import { Segmented } from "@/components/segmented";
-import { TextField } from "@/components/text-field";
 import { formatInteger } from "@/lib/numbers";
 import { useShortcuts } from "@/lib/shortcuts";
 import type { Hits } from "./log-hits";
@@ -75,7 +75,7 @@ function FindLines({
   });
   return (
     <div className={styles.find}>
-      <TextField
+      <FilterField
         ref={field}
         label="Search the log"
         icon="search"

@@ -2,8 +2,8 @@
 import { useRef, useState } from "react";
 import type { IterationBooks, RecordedPart } from "@/api/types";
 import { Button, IconButton, Toggle } from "@/components/button";
+import { FilterField } from "@/components/filter-field";
 import { Segmented } from "@/components/segmented";
-import { TextField } from "@/components/text-field";
 import { formatInteger, MISSING } from "@/lib/numbers";
 import { useShortcuts } from "@/lib/shortcuts";
 import { wordsOf } from "@/lib/texts";
@@ -31,7 +31,7 @@ export function RolloutsToolbar(props: RolloutsToolbarProps) {
   return (
     <div className={styles.toolbar}>
       <ScopeControl {...props} />
-      <TextField
+      <FilterField
         ref={field}
         label="Search prompts and responses"
         icon="search"

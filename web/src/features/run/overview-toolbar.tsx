@@ -3,8 +3,8 @@ import { type ReactNode, type Ref, useEffect, useRef } from "react";
 import { Button, Toggle } from "@/components/button";
 import type { MetricTrack } from "@/components/chart/metric-track";
 import { type RunCharts, useIsAxisComing } from "@/components/chart/use-run-charts";
+import { FilterField } from "@/components/filter-field";
 import { Segmented } from "@/components/segmented";
-import { TextField } from "@/components/text-field";
 import { formatRange } from "@/lib/numbers";
 import styles from "./overview-toolbar.module.css";
 import { type RunSearch, type RunSearchPatch, X_AXES } from "./run-search";
@@ -65,7 +65,7 @@ export function OverviewToolbar({ search, setSearch, charts, findRef, children }
           </Button>
         )}
         <StepsShown batch={charts.batch} />
-        <TextField
+        <FilterField
           ref={findRef}
           label="Find a metric"
           placeholder="Find a metric"

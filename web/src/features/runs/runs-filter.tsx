@@ -3,8 +3,8 @@ import { useRef } from "react";
 import { MAX_NAME_CHARACTERS } from "@/api/runs";
 import type { RunList } from "@/api/types";
 import { Button } from "@/components/button";
+import { FilterField } from "@/components/filter-field";
 import { StateShape } from "@/components/state-badge";
-import { TextField } from "@/components/text-field";
 import { formatInteger } from "@/lib/numbers";
 import { useShortcuts } from "@/lib/shortcuts";
 import styles from "./runs-filter.module.css";
@@ -23,7 +23,7 @@ export function RunsFilter({ search, setSearch, counts }: RunsFilterProps) {
   useShortcuts({ f: () => field.current?.focus() });
   return (
     <div className={styles.bar}>
-      <TextField
+      <FilterField
         ref={field}
         label="Filter runs"
         icon="search"

@@ -19,7 +19,7 @@ import { RunsTable } from "./runs-table";
 import { SelectionBar } from "./selection-bar";
 import { countAll } from "./state-groups";
 import { useHeldRuns } from "./use-held-runs";
-import { type RunsQuery, useRuns } from "./use-runs";
+import { type ShownRuns, useRuns } from "./use-runs";
 
 const RETRY_S = 5;
 const LOADING_ROWS = 8;
@@ -34,10 +34,11 @@ export interface RunsPageProps {
 
 export function RunsPage({ search, setSearch }: RunsPageProps) {
   usePageTitle("Runs");
-  const query = useRuns(search);
+  const shown = useRuns(search);
+  const { query } = shown;
   const runs = query.data?.pages.flatMap((page) => page.items) ?? [];
   const counts = query.data?.pages[0]?.by_state ?? null;
-  const all = useRuns({}).data?.pages[0]?.by_state;
+  const all = useRuns({}).query.data?.pages[0]?.by_state;
   return (
     <Page
       title="Runs"
@@ -51,7 +52,7 @@ export function RunsPage({ search, setSearch }: RunsPageProps) {
     >
       <RunsFilter search={search} setSearch={setSearch} counts={counts} />
       <Panel aria-label="Runs" className={styles.panel}>
-        <RunsBody query={query} search={search} setSearch={setSearch} />
+        <RunsBody {...shown} search={search} setSearch={setSearch} />
       </Panel>
       {search.sel && (
         <SelectionBar
@@ -81,18 +82,17 @@ function rowActions(
   };
 }
 
-interface RunsBodyProps {
-  query: RunsQuery;
+interface RunsBodyProps extends ShownRuns {
   search: RunsSearch;
   setSearch: (search: RunsSearch) => void;
 }
 
-function RunsBody({ query, search, setSearch }: RunsBodyProps) {
+function RunsBody({ query, view, search, setSearch }: RunsBodyProps) {
   const { sel = [], sort, ...filter } = search;
   const { data, error, refetch } = query;
   const runs = data?.pages.flatMap((page) => page.items) ?? [];
-  const { shown, numHeld, release } = useHeldRuns(runs, JSON.stringify(filter));
-  const rows = sort === undefined ? shown : runs;
+  const isSorted = sort !== undefined;
+  const { shown, numHeld, release, body } = useHeldRuns(runs, view, isSorted);
   const latest = useRef({ search, setSearch });
   latest.current = { search, setSearch };
   const { onSelect, onTag } = useMemo(() => rowActions(latest), []);
@@ -108,13 +108,14 @@ function RunsBody({ query, search, setSearch }: RunsBodyProps) {
     return <RunsEmpty search={filter} onClear={() => setSearch(sel.length > 0 ? { sel } : {})} />;
   return (
     <>
-      {numHeld > 0 && sort === undefined && (
+      {numHeld > 0 && (
         <Button className={styles.held} onClick={release}>
           {formatCount(numHeld, "new run")}
         </Button>
       )}
       <RunsTable
-        runs={rows}
+        runs={shown}
+        body={body}
         selected={sel}
         onSelect={onSelect}
         onTag={onTag}

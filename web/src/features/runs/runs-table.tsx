@@ -6,9 +6,11 @@ import { useShortcuts } from "@/lib/shortcuts";
 import { RunRow } from "./run-row";
 import { nextSort, type Sort, type SortKey } from "./runs-sort";
 import styles from "./runs-table.module.css";
+import type { RowsBody } from "./use-held-runs";
 
 export interface RunsTableProps {
   runs: readonly RunSummary[];
+  body: RowsBody;
   selected: readonly string[];
   onSelect: (id: string) => void;
   onTag: (tag: string) => void;
@@ -26,15 +28,15 @@ const ROW_PX = 41;
 /** So near to the last row the next page is asked for. */
 const NEAR_END = 30;
 
-export function RunsTable({ runs, selected, onSelect, onTag, sort, onSort, onEnd }: RunsTableProps) {
+export function RunsTable(props: RunsTableProps) {
+  const { runs, body, selected, onSelect, onTag, sort, onSort, onEnd } = props;
   const table = useRef<HTMLTableElement>(null);
   const { rows, items, above, below } = useRows(table, runs, onEnd);
-  const body = useRef<HTMLTableSectionElement>(null);
-  useRowKeys(body, onSelect);
+  useRowKeys(body.ref, onSelect);
   return (
     <table className={styles.table} ref={table} aria-rowcount={runs.length + 1}>
       <RunsHead sort={sort} onSort={onSort} />
-      <tbody ref={body}>
+      <tbody {...body}>
         {above > 0 && <Space height={above} />}
         {items.map((item) => {
           const run = runs[item.index];

@@ -21,6 +21,9 @@ THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 _SETTLED = """() => Promise.allSettled(document.getAnimations()
   .filter(({ effect }) => Number.isFinite(effect.getComputedTiming().endTime)).map(({ finished }) => finished))"""
 """Colours change from one theme to the other little by little; the change of an element that goes away is aborted."""
+_OTHER_FIGURES = """() => [...document.querySelectorAll('body *')]
+  .filter((element) => getComputedStyle(element).fontVariantNumeric !== 'tabular-nums')
+  .map(({ tagName, className }) => `${tagName} ${className}`)"""
 SIZES = {"wide": (1600, 1000), "narrow": (420, 900)}
 
 
@@ -43,6 +46,7 @@ def look(page: Page, where: str) -> None:
         page.evaluate(_SETTLED)
         assert severe_findings(page) == [], f"{where}, {theme}"
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{where} scrolls sideways"
+    assert page.evaluate(_OTHER_FIGURES) == [], f"{where}: figures of other widths"
 
 
 @pytest.mark.parametrize("size", SIZES)

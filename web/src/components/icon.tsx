@@ -46,6 +46,7 @@ const PATHS = {
       <path d="M3.5 10.5h-1v-8h8v1" />
     </>
   ),
+  download: <path d="M8 2.75v7M5 7l3 3 3-3M3.25 13.25h9.5" />,
   menu: <path d="M2.75 4.5h10.5M2.75 8h10.5M2.75 11.5h10.5" />,
   more: <path d="M3.5 8v.01M8 8v.01M12.5 8v.01" strokeWidth="2" />,
   undo: <path d="M5.5 4 3 6.5 5.5 9M3 6.5h6.5a3.5 3.5 0 0 1 0 7H6" />,

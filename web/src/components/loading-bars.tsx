@@ -24,6 +24,8 @@ export interface LoadingBarsProps {
   narrowRowHeight?: number;
   /** Room for the heads of columns above the rows, where the final layout has them. */
   hasHead?: boolean;
+  /** Lines of text instead of rows of a table. */
+  isText?: boolean;
   /** False: beside others that wait for the same, of which one says so. */
   hasWords?: boolean;
   onRetry?: () => void;
@@ -34,6 +36,7 @@ export function LoadingBars({
   rowHeight = 40,
   narrowRowHeight = rowHeight,
   hasHead = false,
+  isText = false,
   hasWords = true,
   onRetry,
 }: LoadingBarsProps) {
@@ -45,7 +48,13 @@ export function LoadingBars({
     "--narrow-row": `${narrowRowHeight}px`,
   } as CSSProperties;
   return (
-    <div className={styles.loading} aria-busy="true" data-head={hasHead || undefined} style={sizes}>
+    <div
+      className={styles.loading}
+      aria-busy="true"
+      data-head={hasHead || undefined}
+      data-text={isText || undefined}
+      style={sizes}
+    >
       {hasWords && <span className="sr-only">Loading</span>}
       {showsBars &&
         Array.from({ length: rows }, (_, row) => (

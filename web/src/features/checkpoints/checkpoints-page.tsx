@@ -55,8 +55,8 @@ export function CheckpointsPage({ runId, search, setSearch }: CheckpointsPagePro
       )}
       {run && query.data && shown.length > 0 && (
         <>
-          <Removals run={run} checkpoints={all} />
           <CheckpointTable run={run} checkpoints={shown} />
+          <Removals run={run} checkpoints={all} />
         </>
       )}
       {run && query.data && shown.length === 0 && <None run={run} numRemoved={all.length} />}

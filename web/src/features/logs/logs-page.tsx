@@ -61,6 +61,7 @@ export function LogsPage({ runId, search, setSearch }: LogsPageProps) {
         sources={sources}
         hits={hits}
         onHit={onHit}
+        hasLines={window.lines.length > 0}
         onCopy={() => void copyLines(window)}
         onDownload={() => void download(runId, shown, run?.name ?? runId)}
       />
@@ -120,7 +121,7 @@ function Lineless({ state: { isLoading, error }, onRetry, children }: LinelessPr
   if (isLoading) {
     return (
       <div className={styles.frame}>
-        <LoadingBars rows={LOADING_ROWS} rowHeight={21} onRetry={onRetry} />
+        <LoadingBars rows={LOADING_ROWS} rowHeight={21} isText onRetry={onRetry} />
       </div>
     );
   }

@@ -22,12 +22,14 @@ export interface LogsToolbarProps {
   sources: readonly string[];
   hits: Hits;
   onHit: (by: 1 | -1) => void;
+  /** Whether there is anything to take along. */
+  hasLines: boolean;
   onCopy: () => void;
   onDownload: () => void;
 }
 
 export function LogsToolbar(props: LogsToolbarProps) {
-  const { search, setSearch, sources, hits, onHit, onCopy, onDownload } = props;
+  const { search, setSearch, sources, hits, onHit, hasLines, onCopy, onDownload } = props;
   return (
     <div className={styles.toolbar}>
       <select
@@ -51,10 +53,12 @@ export function LogsToolbar(props: LogsToolbarProps) {
       />
       <FindLines search={search} setSearch={setSearch} hits={hits} onHit={onHit} />
       <div className={styles.actions}>
-        <Button onClick={onCopy} icon="copy">
+        <Button icon="copy" disabled={!hasLines} onClick={onCopy}>
           Copy
         </Button>
-        <Button onClick={onDownload}>Download</Button>
+        <Button icon="download" disabled={!hasLines} onClick={onDownload}>
+          Download
+        </Button>
       </div>
     </div>
   );

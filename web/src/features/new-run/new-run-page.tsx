@@ -28,8 +28,8 @@ import { beginningKey, useBeginning } from "./use-beginning";
 import { type Draft, useDraft } from "./use-draft";
 
 /** About as high as the shortest example. */
-const LOADING_LINES = 11;
-const LOADING_LINE_PX = 40;
+const LOADING_LINES = 22;
+const LOADING_LINE_PX = 20;
 
 export interface NewRunPageProps {
   /** Name of the example to begin with. */
@@ -129,7 +129,7 @@ function SpecPanel({ draft, plan, problems, isLoading }: SpecPanelProps) {
         />
       </div>
       {isLoading ? (
-        <LoadingBars rows={LOADING_LINES} rowHeight={LOADING_LINE_PX} />
+        <LoadingBars rows={LOADING_LINES} rowHeight={LOADING_LINE_PX} isText />
       ) : (
         <SpecEditor
           label="Spec of the run, as YAML"

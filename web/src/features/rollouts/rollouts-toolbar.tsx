@@ -42,7 +42,6 @@ export function RolloutsToolbar(props: RolloutsToolbarProps) {
         onKeyDown={(event) => event.key === "Escape" && event.currentTarget.blur()}
       />
       <div className={styles.filters}>
-        <FateControl search={search} setSearch={setSearch} books={books} />
         <RewardRange search={search} setSearch={setSearch} />
         <Toggle
           isOn={search.truncated === true}
@@ -50,6 +49,8 @@ export function RolloutsToolbar(props: RolloutsToolbarProps) {
         >
           Truncated
         </Toggle>
+        {/* Behind those of fixed width: its counts come late, and are others in each iteration. */}
+        <FateControl search={search} setSearch={setSearch} books={books} />
         <ReasonControl search={search} setSearch={setSearch} books={books} />
       </div>
       <span className={styles.books}>{told.filter((text) => text !== "").join("; ")}</span>

@@ -6,6 +6,7 @@ import { advisoriesOptions } from "@/api/advisories";
 import { ApiProblem, problemSentence } from "@/api/problem";
 import { runOptions } from "@/api/runs";
 import { isOver, type Run } from "@/api/types";
+import { Blank } from "@/components/blank";
 import { ButtonLink } from "@/components/button-link";
 import { EmptyState } from "@/components/empty-state";
 import { LoadingBars } from "@/components/loading-bars";
@@ -18,10 +19,10 @@ import styles from "./run-shell.module.css";
 import { RunStats } from "./run-stats";
 
 const RETRY_S = 5;
-/** Bars of the head while it loads, in px and by whether its numbers come with it. */
-const ROW_HEIGHT = 38;
-const ROWS = 2;
-const ROWS_WITH_STATS = 4;
+/** Bars of the head while it loads, by whether its numbers come with it. */
+const HEAD = { rows: 2, rowHeight: 29 };
+const HEAD_WITH_STATS = { rows: 4, rowHeight: 35 };
+const PAGE = { rows: 7, rowHeight: 44 };
 
 export interface RunShellProps {
   runId: string;
@@ -57,14 +58,26 @@ export function RunShell({ runId, hasStats, children }: RunShellProps) {
   if (error) {
     return (
       <main className={styles.page}>
-        <Failed error={error} onRetry={refetch} />
+        <Blank>
+          <Failed error={error} onRetry={refetch} />
+        </Blank>
       </main>
     );
   }
   return (
-    <main className={styles.waiting} data-stats={hasStats || undefined}>
-      <LoadingBars rows={hasStats ? ROWS_WITH_STATS : ROWS} rowHeight={ROW_HEIGHT} onRetry={refetch} />
-    </main>
+    <>
+      <section className={styles.head} aria-label="Run">
+        <div className={styles.waiting} data-stats={hasStats || undefined}>
+          <LoadingBars {...(hasStats ? HEAD_WITH_STATS : HEAD)} hasWords={false} />
+        </div>
+        <Tabs runId={runId} />
+      </section>
+      <main className={styles.page}>
+        <Blank>
+          <LoadingBars {...PAGE} onRetry={refetch} />
+        </Blank>
+      </main>
+    </>
   );
 }
 

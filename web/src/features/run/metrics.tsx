@@ -12,6 +12,7 @@ import type { PlotView } from "@/components/chart/plot-config";
 import { type RunCharts, useTrackState } from "@/components/chart/use-run-charts";
 import { EmptyState } from "@/components/empty-state";
 import { ProblemPanel } from "@/components/problem-panel";
+import { LoadingMetrics } from "./loading-metrics";
 import { MetricGrid } from "./metric-grid";
 import { arrange, DEFAULT_PINS, findMetrics, type MetricGroup, movePin, togglePin } from "./metric-groups";
 import { NoiseChart } from "./noise-chart";
@@ -23,6 +24,8 @@ const BLANK_PX = 178;
 
 export interface MetricsProps {
   runId: string;
+  /** Whether there are any to be expected. */
+  hasSteps: boolean;
   search: RunSearch;
   setSearch: (patch: RunSearchPatch) => void;
   charts: RunCharts;
@@ -31,8 +34,8 @@ export interface MetricsProps {
   onOpenStep: (step: number) => void;
 }
 
-export function Metrics({ runId, search, setSearch, ...panel }: MetricsProps) {
-  const { names, error, refetch } = useNames(runId, panel.charts);
+export function Metrics({ runId, hasSteps, search, setSearch, ...panel }: MetricsProps) {
+  const { names, isLoading, error, refetch } = useNames(runId, panel.charts);
   const query = search.find ?? "";
   const found = useMemo(() => findMetrics(names, query), [names, query]);
   const arranged = useArranged(found, search, setSearch);
@@ -48,6 +51,7 @@ export function Metrics({ runId, search, setSearch, ...panel }: MetricsProps) {
       </Blank>
     );
   }
+  if (isLoading && hasSteps) return <LoadingMetrics />;
   if (query !== "" && found.length === 0 && names.length > 0) {
     return (
       <Blank minHeight={BLANK_PX}>
@@ -75,7 +79,7 @@ function useNames(runId: string, charts: RunCharts) {
   const { data, error, refetch } = useQuery({ ...catalogueOptions(runId), enabled: isFirstDone });
   const names = useMemo(() => data?.items.map(({ name }) => name) ?? [], [data]);
   useNewNames(runId, charts, names);
-  return { names, error, refetch };
+  return { names, isLoading: !data, error, refetch };
 }
 
 /** Where each metric has its place, and what moves it: pins, and groups that are opened and closed. */

@@ -50,7 +50,13 @@ export function RunPage({ runId, search, setSearch }: RunPageProps) {
         {run && <RlOnly run={run} charts={charts} search={search} onZoom={onZoom} />}
       </OverviewToolbar>
       {run && <HeroChart run={run} {...panel} />}
-      <Metrics runId={runId} search={search} setSearch={setSearch} {...panel} />
+      <Metrics
+        runId={runId}
+        hasSteps={(run?.num_steps ?? 0) > 0}
+        search={search}
+        setSearch={setSearch}
+        {...panel}
+      />
     </>
   );
 }

@@ -4,7 +4,6 @@ import { problemSentence } from "@/api/problem";
 import { isOver } from "@/api/types";
 import { Button } from "@/components/button";
 import { ButtonLink } from "@/components/button-link";
-import { LoadingBars } from "@/components/loading-bars";
 import { Page } from "@/components/page";
 import { Panel } from "@/components/panel";
 import { ProblemPanel } from "@/components/problem-panel";
@@ -14,17 +13,14 @@ import { RunsEmpty } from "./runs-empty";
 import { RunsFilter } from "./runs-filter";
 import styles from "./runs-page.module.css";
 import type { RunsSearch } from "./runs-search";
-import { parseSort, sortText } from "./runs-sort";
-import { RunsTable } from "./runs-table";
+import { parseSort, type Sort, sortText } from "./runs-sort";
+import { LoadingRuns, RunsTable } from "./runs-table";
 import { SelectionBar } from "./selection-bar";
 import { countAll } from "./state-groups";
 import { useHeldRuns } from "./use-held-runs";
 import { type ShownRuns, useRuns } from "./use-runs";
 
 const RETRY_S = 5;
-const LOADING_ROWS = 8;
-/** A card of a narrow screen. */
-const CARD_PX = 100;
 
 export interface RunsPageProps {
   search: RunsSearch;
@@ -95,10 +91,13 @@ function RunsBody({ query, view, search, setSearch }: RunsBodyProps) {
   const { shown, numHeld, release, body } = useHeldRuns(runs, view, isSorted);
   const latest = useRef({ search, setSearch });
   latest.current = { search, setSearch };
+  const sorting = {
+    sort: parseSort(sort),
+    onSort: (next: Sort | null) => setSearch({ ...search, sort: next ? sortText(next) : "" }),
+  };
   const { onSelect, onTag } = useMemo(() => rowActions(latest), []);
   if (!data) {
-    if (!error)
-      return <LoadingBars rows={LOADING_ROWS} narrowRowHeight={CARD_PX} hasHead onRetry={refetch} />;
+    if (!error) return <LoadingRuns {...sorting} onRetry={refetch} />;
     const detail = problemSentence(error);
     return (
       <ProblemPanel title="The runs did not load" detail={detail} onRetry={refetch} retryAfterS={RETRY_S} />
@@ -119,8 +118,7 @@ function RunsBody({ query, view, search, setSearch }: RunsBodyProps) {
         selected={sel}
         onSelect={onSelect}
         onTag={onTag}
-        sort={parseSort(sort)}
-        onSort={(next) => setSearch({ ...search, sort: next ? sortText(next) : "" })}
+        {...sorting}
         onEnd={query.hasNextPage && !query.isFetching ? query.fetchNextPage : null}
       />
       {query.hasNextPage && (

@@ -2,6 +2,7 @@
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { type RefObject, useEffect, useRef } from "react";
 import type { RunSummary } from "@/api/types";
+import { LoadingBars } from "@/components/loading-bars";
 import { useShortcuts } from "@/lib/shortcuts";
 import { RunRow } from "./run-row";
 import { nextSort, type Sort, type SortKey } from "./runs-sort";
@@ -24,7 +25,10 @@ export interface RunsTableProps {
 /** Rows that are there beyond what is seen; `j` and `k` go through them. */
 const OVERSCAN = 12;
 /** Until a row has been measured. */
-const ROW_PX = 41;
+const ROW_PX = 40;
+const LOADING_ROWS = 8;
+/** A card of a narrow screen. */
+const CARD_PX = 100;
 /** So near to the last row the next page is asked for. */
 const NEAR_END = 30;
 
@@ -57,6 +61,22 @@ export function RunsTable(props: RunsTableProps) {
         {below > 0 && <Space height={below} />}
       </tbody>
     </table>
+  );
+}
+
+/** In the place of the table while it loads: its heads stand already. */
+export function LoadingRuns({
+  sort,
+  onSort,
+  onRetry,
+}: Pick<RunsTableProps, "sort" | "onSort"> & { onRetry: () => void }) {
+  return (
+    <>
+      <table className={styles.table}>
+        <RunsHead sort={sort} onSort={onSort} />
+      </table>
+      <LoadingBars rows={LOADING_ROWS} rowHeight={ROW_PX} narrowRowHeight={CARD_PX} onRetry={onRetry} />
+    </>
   );
 }
 

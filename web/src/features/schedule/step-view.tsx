@@ -4,18 +4,17 @@ import type { Run } from "@/api/types";
 import { Blank } from "@/components/blank";
 import { Button } from "@/components/button";
 import { EmptyState } from "@/components/empty-state";
-import { LoadingBars } from "@/components/loading-bars";
 import { NotKept } from "@/components/not-kept";
 import { ProblemPanel } from "@/components/problem-panel";
 import { formatInteger, formatRange } from "@/lib/numbers";
 import { CountsPanel } from "./fact-panels";
+import { LoadingStep } from "./loading-step";
 import { RecordedStep } from "./recorded-step";
 import styles from "./schedule-page.module.css";
 import { StepHead, type StepHeadProps } from "./step-head";
 import type { ShownStep } from "./use-step";
 
 const RETRY_S = 5;
-const GRID_ROWS = 8;
 
 export interface StepViewProps extends Omit<StepHeadProps, "row" | "colours"> {
   run: Run;
@@ -69,12 +68,6 @@ export function StepView({ run, shown, ...head }: StepViewProps) {
       </Blank>
     );
   }
-  if (!row || !record) {
-    return (
-      <Blank>
-        <LoadingBars rows={GRID_ROWS} rowHeight={52} onRetry={retry} />
-      </Blank>
-    );
-  }
+  if (!row || !record) return <LoadingStep run={run} head={head} onRetry={retry} />;
   return <RecordedStep run={run} row={row} record={record} {...head} />;
 }

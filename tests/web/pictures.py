@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Browser, BrowserContext, Page, Route
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
 from tests.web.browser import running_browser
 from tests.web.conftest import login_url
@@ -70,6 +70,8 @@ def _take(context: BrowserContext, shown: Pictured, name: str, state: str, path:
     _hold_or_fail(page, state, name)
     page.goto(address(shown, name, state))
     page.wait_for_timeout(SETTLE_MS.get(state, USUAL_SETTLE_MS))
+    if state != "loading":
+        expect(page.locator("[aria-busy=true]")).to_have_count(0)
     is_whole = state not in ("empty", "loading", "failed")
     if is_whole:
         _see_all(page)

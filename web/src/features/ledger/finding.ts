@@ -10,5 +10,6 @@ export function findingOf({ outs, numOut }: Books): string {
   const head = `${formatPercent(trained / numOut)} of the rollouts were trained.`;
   if (!most || most.count === 0) return head;
   const what = most.label.charAt(0).toLowerCase() + most.label.slice(1);
-  return `${head} Most of the others were ${what}, ${formatPercent(most.count / numOut)}.`;
+  const others = trained + most.count === numOut ? "The others" : "Most of the others";
+  return `${head} ${others} were ${what}, ${formatPercent(most.count / numOut)}.`;
 }

@@ -63,6 +63,10 @@ test("the finding names the share that was trained and what took most of the res
   expect(findingOf(booksOf(ENTRY)).replaceAll("\u00a0", " ")).toBe(
     "61.5% of the rollouts were trained. Most of the others were filtered: zero variance, 36.9%.",
   );
+  const oneReason = { ...ENTRY, num_carried_in: 0, dropped: {}, num_carried_out: 0 };
+  expect(findingOf(booksOf(oneReason))).toBe(
+    "62.5% of the rollouts were trained. The others were filtered: zero variance, 37.5%.",
+  );
   expect(
     findingOf(
       booksOf({

@@ -36,9 +36,13 @@ export function NoLines({ run, search, setSearch }: NoLinesProps) {
   const isGone = run !== undefined && isOver(run.state);
   return (
     <EmptyState title={isGone ? "No lines were recorded" : "No lines yet"}>
-      {isGone
-        ? "No process of this run wrote to its log."
-        : "The first line is recorded when the run’s job begins to write."}
+      {run?.kind === "external" ? "The framework that reports this run sent none." : ofJob(isGone)}
     </EmptyState>
   );
+}
+
+function ofJob(isGone: boolean): string {
+  return isGone
+    ? "No process of this run wrote to its log."
+    : "The first line is recorded when the run’s job begins to write.";
 }

@@ -6,7 +6,7 @@ import { MetricText } from "@/components/metric-text";
 import { ProgressBar } from "@/components/progress-bar";
 import { RunDuration, runStanding } from "@/components/run-standing";
 import { formatDuration, formatElapsed } from "@/lib/durations";
-import { formatCompact, formatCount, formatInteger, formatPercent, MISSING } from "@/lib/numbers";
+import { formatCount, formatInteger, formatPercent, MISSING } from "@/lib/numbers";
 import { formatClockMinutes, formatMoment } from "@/lib/times";
 import { useNow } from "@/lib/use-now";
 import { RewardTrend } from "./reward-trend";
@@ -34,7 +34,7 @@ export function RunStats({ run }: { run: Run }) {
       </Stat>
       <Stat
         label="Tokens/s"
-        note={last?.num_tokens != null && `${formatCompact(last.num_tokens)} tokens in this step`}
+        note={last?.num_tokens != null && `${formatInteger(last.num_tokens)} tokens in this step`}
       >
         <MetricText name="tokens_per_s" value={last?.tokens_per_s} />
       </Stat>

@@ -111,7 +111,7 @@ function Lanes({ runId, batch, trackOf, selected, row, firstRlStep, onSelect }: 
           {/* biome-ignore lint/a11y/useKeyWithClickEvents: the arrow keys go from step to step, the buttons to the odd ones */}
           {/* biome-ignore lint/a11y/noStaticElementInteractions: the reason above */}
           <div className={styles.plot} onClick={(event) => void onClick(event, lane)}>
-            <StripLane track={trackOf(lane)} kind={lane.kind} numSteps={numSteps} />
+            <StripLane track={trackOf(lane)} kind={lane.kind} full={lane.full ?? 0} numSteps={numSteps} />
           </div>
           <span className={styles.value}>{row ? lane.value(row) : MISSING}</span>
         </div>

@@ -11,6 +11,8 @@ export type LaneKind = "batch" | "strong" | "faint";
 export interface StripLaneProps {
   track: MetricTrack;
   kind: LaneKind;
+  /** The value that fills the lane where none is larger: little, everywhere, is still little. */
+  full: number;
   /** Number of steps on the axis. */
   numSteps: () => number;
 }
@@ -21,7 +23,7 @@ const LEAST_BAR_PX = 2;
 const MOST_BAR_PX = 20;
 const OPACITY: Record<LaneKind, number> = { batch: 0.17, strong: 0.72, faint: 0.34 };
 
-export function StripLane({ track, kind, numSteps }: StripLaneProps) {
+export function StripLane({ track, kind, full, numSteps }: StripLaneProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   useEffect(() => {
     const element = canvas.current;
@@ -29,7 +31,7 @@ export function StripLane({ track, kind, numSteps }: StripLaneProps) {
     let frame = 0;
     const paint = () => {
       frame = 0;
-      paintLane(element, stripColumns(track), kind, numSteps());
+      paintLane(element, stripColumns(track), { kind, full, numSteps: numSteps() });
     };
     const later = () => {
       if (frame === 0) frame = requestAnimationFrame(paint);
@@ -41,22 +43,21 @@ export function StripLane({ track, kind, numSteps }: StripLaneProps) {
       cancelAnimationFrame(frame);
       for (const stop of stops) stop();
     };
-  }, [track, kind, numSteps]);
+  }, [track, kind, full, numSteps]);
   return <canvas ref={canvas} className={styles.canvas} />;
 }
 
 function paintLane(
   canvas: HTMLCanvasElement,
   columns: readonly StripColumn[],
-  kind: LaneKind,
-  numSteps: number,
+  { kind, full, numSteps }: { kind: LaneKind; full: number; numSteps: number },
 ): void {
   const ratio = window.devicePixelRatio;
   const [width, height] = [Math.round(canvas.clientWidth * ratio), Math.round(canvas.clientHeight * ratio)];
   canvas.width = width;
   canvas.height = height;
   const ctx = canvas.getContext("2d");
-  const most = columns.reduce((highest, column) => Math.max(highest, column.most), 0);
+  const most = columns.reduce((highest, column) => Math.max(highest, column.most), full);
   if (!ctx || most <= 0 || numSteps < 1) return;
   const x = (step: number) => (step / numSteps) * width;
   // One pixel stays free, so that the line of the largest value is whole.

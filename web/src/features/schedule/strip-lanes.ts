@@ -16,6 +16,8 @@ export interface Lane {
   /** The letter that presses it. */
   shortcut?: string;
   pick: Pick;
+  /** The value that fills the lane where none is larger. */
+  full?: number;
   value: (step: StepRow) => string;
 }
 
@@ -35,6 +37,7 @@ export const LANES: readonly Lane[] = [
     find: "Most idle",
     shortcut: "i",
     pick: "most",
+    full: 0.2,
     value: (step) => formatPercent(step.measured_idle_frac),
   },
   {

@@ -36,7 +36,7 @@ export function NoTimeline({ runId, first, last }: { runId: string; first: numbe
         kind="timelines"
         what="It is not kept any more"
         step={last}
-        otherwise="Nobody measured it."
+        otherwise="It was not measured."
       />{" "}
       {isOne ? "Its" : "Their"} counts and metrics are complete.
     </EmptyState>

@@ -33,11 +33,15 @@ def page(watched: Watched, server: LiveServer) -> Page:
 
 
 def signed_in(watched: Watched, server: LiveServer) -> Page:
-    """The list of runs, once it stands: keys that are pressed before are nobody's."""
-    page = watched.open()
-    page.goto(login_url(server))
+    """An empty page of a browser that has the cookie: what a test looks at is its own to open."""
+    watched.context.request.get(login_url(server))
+    return watched.open()
+
+
+def see_runs(page: Page, server: LiveServer) -> None:
+    """Opens the list of runs, and waits until it stands: keys that are pressed before are nobody's."""
+    page.goto(server.url)
     expect(page.get_by_role("heading", name="Runs", level=1)).to_be_visible()
-    return page
 
 
 def login_url(server: LiveServer, base: str | None = None) -> str:

@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.server.live_server import LaunchedRun, LiveServer
 from tests.web.browser import severe_findings
+from tests.web.conftest import see_runs
 from tests.web.recorded_run import record
 
 pytestmark = pytest.mark.stack
@@ -93,6 +94,7 @@ def test_a_tag_filters_the_list(server: LiveServer, page: Page) -> None:
 
 
 def test_without_runs_it_says_how_to_choose_them(server: LiveServer, page: Page) -> None:
+    see_runs(page, server)
     page.keyboard.press("g")
     page.keyboard.press("c")
     expect(page.get_by_role("heading", name="Nothing to compare")).to_be_visible()

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.server.live_server import LiveServer
 from tests.web.browser import Watched, severe_findings, watched_context
-from tests.web.conftest import login_url
+from tests.web.conftest import login_url, see_runs
 from tests.web.recorded_run import beat, record, step_lengths, tell
 
 pytestmark = pytest.mark.stack
@@ -45,7 +45,8 @@ def test_a_browser_that_is_not_signed_in_is_told_what_to_do(server: LiveServer, 
         assert all("401" in error for error in stranger.errors), stranger.errors
 
 
-def test_without_runs_the_list_says_how_to_begin(page: Page) -> None:
+def test_without_runs_the_list_says_how_to_begin(server: LiveServer, page: Page) -> None:
+    see_runs(page, server)
     expect(page.get_by_role("heading", name="No runs yet")).to_be_visible()
     page.get_by_role("region", name="Runs").get_by_role("link", name="Start the demo").click()
     expect(page.get_by_role("textbox")).to_contain_text("name: demo")
@@ -54,6 +55,7 @@ def test_without_runs_the_list_says_how_to_begin(page: Page) -> None:
 
 
 def test_the_list_changes_in_place_while_it_is_looked_at(server: LiveServer, page: Page) -> None:
+    see_runs(page, server)
     run = server.launch(name="grows", tags={"task": "spelling"})
     expect(row(page, "grows")).to_contain_text("Starting")
     page.evaluate("window.isSamePage = true")
@@ -72,12 +74,14 @@ def test_the_list_changes_in_place_while_it_is_looked_at(server: LiveServer, pag
 
 
 def test_what_is_no_number_says_so(server: LiveServer, page: Page) -> None:
+    see_runs(page, server)
     run = server.launch(name="breaks")
     record(server, run, [0], loss="NaN")
     expect(row(page, "breaks")).to_contain_text("NaN")
 
 
 def test_names_from_outside_are_text(server: LiveServer, page: Page) -> None:
+    see_runs(page, server)
     name = "<img src=x onerror=alert(1)>\u202eevil"
     run = server.launch(name=name, tags={"<b>key</b>": "<script>alert(2)</script>"})
     record(server, run, [0])
@@ -89,6 +93,7 @@ def test_names_from_outside_are_text(server: LiveServer, page: Page) -> None:
 
 
 def test_the_filter_is_in_the_address_and_says_what_it_hides(server: LiveServer, page: Page) -> None:
+    see_runs(page, server)
     server.submit(name="first")
     server.submit(name="second")
     expect(page.get_by_role("row")).to_have_count(3)
@@ -109,6 +114,7 @@ def test_the_filter_is_in_the_address_and_says_what_it_hides(server: LiveServer,
 
 
 def test_the_keyboard_alone_opens_a_run_and_comes_back(server: LiveServer, page: Page) -> None:
+    see_runs(page, server)
     for name in ("first", "second"):
         record(server, server.launch(name=name), [0])
     expect(page.get_by_role("row")).to_have_count(3)
@@ -156,6 +162,7 @@ def test_the_numbers_of_a_run_move_with_its_steps(server: LiveServer, page: Page
 
 
 def test_the_theme_is_kept(server: LiveServer, page: Page) -> None:
+    see_runs(page, server)
     page.get_by_role("button", name="Switch to the dark theme").click()
     page.reload()
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"

@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.server.live_server import LiveServer
 from tests.web.browser import severe_findings
+from tests.web.conftest import see_runs
 from tests.web.recorded_run import record, tell
 from tests.web.test_dashboard import row
 
@@ -16,6 +17,7 @@ pytestmark = pytest.mark.stack
 
 
 def test_when_nothing_runs_the_last_run_is_named(server: LiveServer, page: Page) -> None:
+    see_runs(page, server)
     run = server.launch(name="was first")
     record(server, run, [0])
     page.get_by_role("button", name="Running 1").click()
@@ -42,6 +44,7 @@ def test_a_tag_that_no_run_has_is_told_and_can_be_cleared(server: LiveServer, pa
 
 
 def test_when_all_runs_are_archived_they_can_be_shown(server: LiveServer, page: Page) -> None:
+    see_runs(page, server)
     run = server.launch(name="put away")
     tell(server, run, "state", outcome="succeeded")
     row(page, "put away").get_by_role("button", name="Actions for put away").click()
@@ -52,6 +55,7 @@ def test_when_all_runs_are_archived_they_can_be_shown(server: LiveServer, page: 
 
 
 def test_a_filter_is_no_longer_than_a_name_can_be(server: LiveServer, page: Page) -> None:
+    see_runs(page, server)
     server.submit(name="short")
     field = page.get_by_role("textbox", name="Filter runs")
     field.fill("x" * 500)

@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.server.live_server import LaunchedRun, LiveServer, running_server
 from tests.web.browser import Watched
-from tests.web.conftest import login_url
+from tests.web.conftest import see_runs, signed_in
 from tests.web.recorded_detail import record_detail
 from tests.web.recorded_run import record
 
@@ -43,10 +43,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
 
 @pytest.fixture
 def page(watched: Watched, recorded: Recorded) -> Page:
-    page = watched.open()
-    page.goto(login_url(recorded.server))
-    expect(page.get_by_role("row")).to_have_count(1 + len(NEWEST_ON_TOP))
-    return page
+    return signed_in(watched, recorded.server)
 
 
 def press(page: Page, *keys: str) -> None:
@@ -54,7 +51,8 @@ def press(page: Page, *keys: str) -> None:
         page.keyboard.press(key)
 
 
-def test_j_and_k_go_through_the_rows_and_escape_leaves_them(page: Page) -> None:
+def test_j_and_k_go_through_the_rows_and_escape_leaves_them(recorded: Recorded, page: Page) -> None:
+    see_runs(page, recorded.server)
     links = page.get_by_role("row").get_by_role("link")
     expect(links).to_have_text(list(NEWEST_ON_TOP))
     press(page, "j", "j", "j", "j")
@@ -150,7 +148,8 @@ def test_arrows_go_from_step_to_step_and_from_iteration_to_iteration(recorded: R
     expect(groups.get_by_title("g2.0", exact=True)).to_have_count(0)
 
 
-def test_a_text_that_is_typed_is_no_key(page: Page) -> None:
+def test_a_text_that_is_typed_is_no_key(recorded: Recorded, page: Page) -> None:
+    see_runs(page, recorded.server)
     page.get_by_role("textbox", name="Filter runs").focus()
     page.keyboard.type("dirt")
     expect(page.get_by_role("row")).to_have_count(0)
@@ -159,8 +158,10 @@ def test_a_text_that_is_typed_is_no_key(page: Page) -> None:
     expect(page.get_by_role("row").get_by_role("link")).to_have_text(["third", "first"])
 
 
-def test_single_letter_keys_are_switched_off_and_on_again(page: Page) -> None:
+def test_single_letter_keys_are_switched_off_and_on_again(recorded: Recorded, page: Page) -> None:
+    see_runs(page, recorded.server)
     links = page.get_by_role("row").get_by_role("link")
+    expect(links).to_have_count(len(NEWEST_ON_TOP))
     press(page, "?")
     keys = page.get_by_role("dialog", name="Keyboard")
     keys.get_by_role("checkbox", name="Single-letter keys").uncheck()

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from bench.filled_tables import fill_many_runs
 from tests.server.live_server import LaunchedRun, LiveServer, running_server
 from tests.web.browser import Watched, severe_findings
-from tests.web.conftest import signed_in
+from tests.web.conftest import see_runs, signed_in
 from tests.web.large_runs import record_long_run
 from tests.web.recorded_detail import record_lines, recorded_lines, timed_step
 from tests.web.recorded_run import record
@@ -59,6 +59,7 @@ def page(watched: Watched, large: Large) -> Page:
 
 
 def test_a_list_of_five_thousand_runs_has_few_rows_and_finds_each(large: Large, page: Page) -> None:
+    see_runs(page, large.server)
     rows = page.get_by_role("row")
     expect(page.get_by_role("button", name=re.compile(r"^All 5,0\d\d"))).to_be_visible()
     for _ in range(3):

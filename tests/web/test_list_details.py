@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.server.live_server import LaunchedRun, LiveServer
+from tests.web.conftest import see_runs
 from tests.web.recorded_run import beat, record, recorded_step, step_lengths, tell
 
 pytestmark = pytest.mark.stack
@@ -45,6 +46,7 @@ def over(server: LiveServer, name: str) -> LaunchedRun:
 
 
 def test_the_sparkline_is_drawn_from_the_recorded_sizes_and_grows(server: LiveServer, page: Page) -> None:
+    see_runs(page, server)
     run = server.launch(name="grows")
     record(server, run, range(NUM_STEPS))
     row = row_of(page, "grows")
@@ -57,6 +59,7 @@ def test_the_sparkline_is_drawn_from_the_recorded_sizes_and_grows(server: LiveSe
 
 
 def test_a_row_tells_the_time_that_is_left_and_the_newest_reward_and_loss(server: LiveServer, page: Page) -> None:
+    see_runs(page, server)
     run = server.launch(name="counts down")
     row = row_of(page, "counts down")
     for step, left in ((0, "1 min 59 s left"), (1, "1 min 58 s left"), (2, "1 min 57 s left")):
@@ -71,6 +74,7 @@ def test_a_row_tells_the_time_that_is_left_and_the_newest_reward_and_loss(server
 
 
 def test_selected_runs_that_ended_are_archived_together(server: LiveServer, page: Page) -> None:
+    see_runs(page, server)
     ended = [over(server, name) for name in ("first", "second")]
     kept = over(server, "third")
     record(server, server.launch(name="still runs"), [0])

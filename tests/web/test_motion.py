@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.server.live_server import LiveServer
+from tests.web.conftest import see_runs
 from tests.web.pages import addresses
 from tests.web.whole_run import record_whole_run
 
@@ -25,6 +26,7 @@ SMOOTH = "() => [...document.querySelectorAll('*')].some((one) => getComputedSty
 
 
 def test_with_reduced_motion_nothing_moves_for_longer_than_a_blink(server: LiveServer, page: Page) -> None:
+    see_runs(page, server)
     run = record_whole_run(server)
     other = server.launch(name="beside")
     expect(page.get_by_role("row")).to_have_count(3)

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 
 from tests.server.live_server import LiveServer
+from tests.web.conftest import see_runs
 from tests.web.recorded_run import tell
 
 pytestmark = pytest.mark.stack
@@ -13,7 +14,8 @@ pytestmark = pytest.mark.stack
 NARROW = ViewportSize(width=420, height=900)
 
 
-def test_on_a_narrow_screen_a_menu_leads_to_the_pages(page: Page) -> None:
+def test_on_a_narrow_screen_a_menu_leads_to_the_pages(server: LiveServer, page: Page) -> None:
+    see_runs(page, server)
     page.set_viewport_size(NARROW)
     expect(page.get_by_role("navigation")).to_have_count(0)
     page.get_by_role("button", name="Pages").click()
@@ -26,6 +28,7 @@ def test_on_a_narrow_screen_a_menu_leads_to_the_pages(page: Page) -> None:
 
 
 def test_what_the_keyboard_reaches_is_wholly_in_view(server: LiveServer, page: Page) -> None:
+    see_runs(page, server)
     for outcome in ("succeeded", "failed"):
         tell(server, server.launch(name=outcome), "state", outcome=outcome)
     server.submit(name="waits")
@@ -42,6 +45,7 @@ def test_what_the_keyboard_reaches_is_wholly_in_view(server: LiveServer, page: P
 def test_at_every_width_names_have_room_and_nothing_scrolls_sideways(
     server: LiveServer, page: Page, width: int
 ) -> None:
+    see_runs(page, server)
     for outcome in ("succeeded", "failed"):
         tell(server, server.launch(name=f"qwen3-4b-math-{outcome}"), "state", outcome=outcome)
     page.set_viewport_size(ViewportSize(width=width, height=900))

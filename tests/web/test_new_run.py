@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Locator, Page, Route, expect
 from tests.server.live_server import LiveServer
 from tests.server.record_factories import group_message, iteration_message, post, rollout_message
 from tests.web.browser import severe_findings, watched_context
-from tests.web.conftest import login_url
+from tests.web.conftest import login_url, see_runs
 from tests.web.recorded_run import record
 
 pytestmark = pytest.mark.stack
@@ -125,6 +125,7 @@ def test_keys_and_values_are_completed(empty_page: Page) -> None:
 
 
 def test_what_is_typed_stays_while_slow_answers_arrive(server: LiveServer, page: Page) -> None:
+    see_runs(page, server)
     run = server.launch(name="slow")
     page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": 8})
     plans: list[Route] = []

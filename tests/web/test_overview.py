@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.server.factories import metric
 from tests.server.live_server import LaunchedRun, LiveServer, running_server
 from tests.web.browser import Watched, severe_findings
-from tests.web.conftest import signed_in
+from tests.web.conftest import see_runs, signed_in
 from tests.web.recorded_run import record, recorded_step
 
 pytestmark = pytest.mark.stack
@@ -66,7 +66,8 @@ def plot(page: Page) -> Locator:
     return hero(page).get_by_role("img", name=re.compile("^Batch size and loss"))
 
 
-def test_what_no_line_can_show_is_told(page: Page) -> None:
+def test_what_no_line_can_show_is_told(shown: Shown, page: Page) -> None:
+    see_runs(page, shown.server)
     page.get_by_role("link", name="odd").click()
     broken = page.get_by_role("region", name="train/broken")
     for text in ("2 NaN", "1 Infinity", "1 −Infinity"):

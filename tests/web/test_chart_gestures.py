@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal
 from urllib.parse import parse_qs, urlparse
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
+from playwright.sync_api import TimeoutError as NotInTime
 
 from orchestrator.contracts.messages import Phase
 from tests.server.live_server import LaunchedRun, LiveServer, running_server
@@ -185,13 +187,15 @@ def test_points_that_come_while_a_range_is_selected_neither_lose_nor_move_it(
         record(shown.server, run, range(10))
     page.goto(getattr(replace(shown, runs=runs), address))
     plot = place(page)
-    page.wait_for_load_state("networkidle")
+    is_overview = address == "overview"
+    row = page.get_by_role("row", name=re.compile(r"^young 9 "))
+    expect(page.get_by_text("Steps 0 to 9") if is_overview else row).to_be_visible()
     canvas = page.locator("canvas").first
     before = canvas.screenshot()
     select(page, plot, 0.2, 0.6)
     for run in runs:
         record(shown.server, run, range(10, 20))
-    if address == "overview":
+    if is_overview:
         expect(page.get_by_text("Steps 0 to 19")).to_be_visible()
     else:
         page.wait_for_timeout(_RESTS_MS)
@@ -204,7 +208,7 @@ def test_points_that_come_while_a_range_is_selected_neither_lose_nor_move_it(
 def test_what_is_read_off_an_axis_that_goes_selects_nothing_on_the_one_that_comes(shown: Shown, page: Page) -> None:
     page.goto(shown.overview)
     plot = place(page)
-    page.wait_for_load_state("networkidle")
+    _wait_until_drawn(page.locator("canvas").first)
     axes = page.get_by_role("group", name="x axis")
     waiting: list[Route] = []
     page.route("**/api/v1/metrics/query?**", lambda route: waiting.append(route), times=1)
@@ -274,9 +278,13 @@ def test_a_part_that_a_link_opened_is_moved_too(shown: Shown, page: Page) -> Non
     page.goto(f"{shown.overview}?from=40&to=60")
     place(page)
     expect(page.get_by_text("Steps 40 to 59")).to_be_visible()
-    page.wait_for_load_state("networkidle")
-    page.keyboard.press(".")
-    assert next_range(page, (40.0, 60.0)) == pytest.approx((44.0, 64.0))
+    # Where the run ends comes after the part that is looked at: until then there is nothing to move to.
+    for _ in range(10):
+        page.keyboard.press(".")
+        with suppress(NotInTime):
+            page.wait_for_url(lambda url: range_in(url) != (40.0, 60.0), timeout=5 * _RESTS_MS)
+            break
+    assert shown_range(page) == pytest.approx((44.0, 64.0))
     expect(page.get_by_text("Steps 44 to 63")).to_be_visible()
 
 

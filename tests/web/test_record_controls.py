@@ -79,7 +79,8 @@ def test_buttons_go_from_hit_to_hit_and_round_the_ends(server: LiveServer, page:
     before, after = (page.get_by_role("button", name=name) for name in ("Hit before", "Next hit"))
     expect(before).to_be_disabled()
     expect(after).to_be_disabled()
-    page.get_by_role("textbox", name="Search the log").fill("needle")
+    field = page.get_by_role("textbox", name="Search the log")
+    field.fill("needle")
     status = page.get_by_role("status").filter(has_text="hits")
     expect(status).to_have_text("3 hits")
     pointed = page.get_by_role("region", name="Lines").locator("[data-pointed]")
@@ -90,6 +91,8 @@ def test_buttons_go_from_hit_to_hit_and_round_the_ends(server: LiveServer, page:
         expect(pointed).to_contain_text(f"line {line} has a needle")
         expect(pointed.locator("mark")).to_have_text("needle")
         expect(pointed).to_be_in_viewport()
+    page.set_viewport_size({"width": 800, "height": 900})
+    assert field.evaluate("(input) => input.scrollWidth <= input.clientWidth"), "what was typed is cut"
 
 
 def test_the_lines_that_the_filter_leaves_are_copied_and_downloaded(server: LiveServer, page: Page) -> None:

@@ -55,6 +55,9 @@ def test_checkpoints_tell_what_is_kept_and_what_goes_next(server: LiveServer, pa
     expect(page).to_have_url(re.compile("removed=true"))
     expect(panel.get_by_role("row").last).to_contain_text("removed")
     assert severe_findings(page) == []
+    page.set_viewport_size({"width": 800, "height": 900})
+    for command in panel.get_by_role("button", name="Copy export command").all():
+        expect(command).to_be_in_viewport(ratio=1)
 
 
 def test_the_ledger_balances_and_leads_to_its_rollouts(server: LiveServer, page: Page) -> None:

@@ -57,16 +57,16 @@ interface RowProps {
 function Row({ run, checkpoint, isNext }: RowProps) {
   return (
     <tr data-removed={checkpoint.removed || undefined}>
-      <RowHead>{formatInteger(checkpoint.step)}</RowHead>
-      <NumberCell>
+      <RowHead data-label="Before step">{formatInteger(checkpoint.step)}</RowHead>
+      <NumberCell data-label="iteration">
         {checkpoint.phase === "warm_start" ? "warm start " : ""}
         {formatInteger(checkpoint.iteration)}
       </NumberCell>
-      <NumberCell>{formatInteger(checkpoint.attempt)}</NumberCell>
+      <NumberCell data-label="attempt">{formatInteger(checkpoint.attempt)}</NumberCell>
       <td className={styles.time}>
         <Moment at={checkpoint.at} />
       </td>
-      <NumberCell>{formatDuration(checkpoint.write_s)}</NumberCell>
+      <NumberCell data-label="took">{formatDuration(checkpoint.write_s)}</NumberCell>
       <NumberCell>{formatBytes(checkpoint.num_bytes)}</NumberCell>
       <td>
         {standing(checkpoint)}

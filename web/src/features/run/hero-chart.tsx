@@ -66,7 +66,10 @@ export function HeroChart({ run, charts, view, onZoom, onOpenStep }: HeroChartPr
   // No chart is to be expected, unless an earlier attempt left one.
   const isShort = isOver(run.state) && run.num_steps === 0 && !isReady;
   return (
-    <section className={styles.hero} aria-labelledby="hero-title">
+    <section
+      className={classNames(styles.hero, !isReady && !isShort && styles.awaited)}
+      aria-labelledby="hero-title"
+    >
       <div className={styles.head}>
         <h2 id="hero-title">Batch size and loss</h2>
         {isReady && <HeroLegend tracks={tracks} view={view} hidden={hidden} />}

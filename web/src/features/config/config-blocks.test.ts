@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { configBlocks, numDifferent, onlyDifferent } from "./config-blocks";
 
-const SPEC = { name: "a", optimizer: { lr: 0.001, lr_schedule: { warmup: 10 } }, batch: { type: "all" } };
+const SPEC = { optimizer: { lr: 0.001, lr_schedule: { warmup: 10 } }, name: "a", batch: { type: "all" } };
 
 test("fields stand in the block of their owner, those of the spec itself first", () => {
   const blocks = configBlocks(SPEC, undefined, "");

@@ -23,7 +23,8 @@ export function configBlocks(spec: unknown, against: unknown, query: string): Co
   // A config of nothing at all.
   paths.delete("");
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
-  const blocks = new Map<string, ConfigField[]>();
+  // Another framework tells its fields in any order: those of the spec itself come first.
+  const blocks = new Map<string, ConfigField[]>([["", []]]);
   for (const path of paths) {
     const field = fieldOf(path, mine, other);
     const text = `${path} ${field.is} ${field.was ?? ""}`.toLowerCase();
@@ -31,7 +32,7 @@ export function configBlocks(spec: unknown, against: unknown, query: string): Co
     const block = path.includes(".") ? path.slice(0, path.indexOf(".")) : "";
     blocks.set(block, [...(blocks.get(block) ?? []), field]);
   }
-  return [...blocks].map(([name, fields]) => ({ name, fields }));
+  return [...blocks].map(([name, fields]) => ({ name, fields })).filter(({ fields }) => fields.length > 0);
 }
 
 function fieldOf(path: string, mine: Map<string, Plain>, other: Map<string, Plain> | null): ConfigField {

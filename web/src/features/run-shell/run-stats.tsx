@@ -75,7 +75,8 @@ function Steps({ run }: { run: Run }) {
     <Stat
       label="Steps"
       note={
-        total !== null && (
+        total !== null &&
+        run.state !== "succeeded" && (
           <ProgressBar fraction={run.num_steps / total} isMoving={run.state === "running"} label="Steps" />
         )
       }

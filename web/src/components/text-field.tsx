@@ -14,7 +14,7 @@ export interface TextFieldProps extends Omit<InputHTMLAttributes<HTMLInputElemen
 
 export function TextField({ label, icon, value, onChange, className, ref, ...rest }: TextFieldProps) {
   return (
-    <span className={classNames(styles.field, className)}>
+    <label className={classNames(styles.field, className)}>
       {icon && <Icon name={icon} />}
       <input
         ref={ref}
@@ -26,6 +26,6 @@ export function TextField({ label, icon, value, onChange, className, ref, ...res
         spellCheck={false}
         {...rest}
       />
-    </span>
+    </label>
   );
 }

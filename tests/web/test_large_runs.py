@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from bench.filled_tables import fill_many_runs
 from tests.server.live_server import LaunchedRun, LiveServer, running_server
@@ -93,6 +93,24 @@ def test_a_long_run_is_drawn_from_few_points_says_so_and_is_exact_where_it_is_zo
     table = hero.get_by_role("region", name="Batch size and loss, table")
     expect(table.get_by_role("row")).to_have_count(101)
     expect(table.get_by_role("row").last).to_contain_text("9,099")
+
+
+def test_of_two_steps_that_are_looked_up_the_last_one_is_gone_to(large: Large, page: Page) -> None:
+    page.goto(large.address(large.long, "schedule"))
+    lane = page.get_by_role("region", name="All steps").locator("canvas").first
+    expect(page.get_by_text(re.compile(r"^20,000 steps, \d+ per column"))).to_be_visible()
+    box = lane.bounding_box()
+    assert box is not None
+    waiting: list[Route] = []
+    page.route(re.compile("agg=none"), lambda route: waiting.append(route), times=1)
+    lane.click(position={"x": 0.2 * box["width"], "y": 4})
+    lane.click(position={"x": 0.8 * box["width"], "y": 4})
+    expect(page).to_have_url(re.compile(r"step=1[56]\d\d\d"))
+    with page.expect_response(re.compile("agg=none")) as late:
+        waiting[0].continue_()
+    late.value.finished()
+    page.keyboard.press("ArrowRight")
+    expect(page).to_have_url(re.compile(r"step=1[56]\d\d\d"))
 
 
 def test_a_log_of_a_hundred_thousand_lines_is_a_short_list_that_is_read_to_both_ends(large: Large, page: Page) -> None:

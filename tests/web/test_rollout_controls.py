@@ -259,6 +259,31 @@ def shares(values: Sequence[float]) -> list[float]:
     return [(value - low) / (high - low) for value in values]
 
 
+def test_what_is_read_stays_when_newer_iterations_come(recorded: Recorded, page: Page) -> None:
+    server, run = recorded.server, recorded.server.launch(name="goes on")
+
+    def comes(number: int) -> None:
+        assert server.record(run, step_message(number)).status_code == 200
+        assert post(server, run, "rollouts", iteration_message(number)).status_code == 200
+
+    comes(0)
+    page.goto(f"{server.url}/runs/{run.id}/rollouts")
+    page.get_by_text("prompt of g0.0").last.hover()
+    comes(1)
+    expect(page.get_by_role("button", name="Next iteration")).to_be_enabled()
+    expect(page.get_by_text("Iteration 0", exact=True)).to_be_visible()
+    read = page.get_by_role("region", name="Group 0")
+    expect(read).to_contain_text("prompt of g0.0")
+    page.mouse.move(0, 0)
+    expect(read).to_contain_text("prompt of g1.0")
+    page.get_by_role("button", name="All", exact=True).first.click()
+    groups = page.get_by_role("region", name="Groups").get_by_role("button")
+    expect(groups).to_have_count(4)
+    comes(2)
+    expect(groups).to_have_count(6)
+    expect(read).to_contain_text("prompt of g1.0")
+
+
 def test_keys_go_from_rollout_to_rollout_of_a_group_and_end_at_its_ends(recorded: Recorded, page: Page) -> None:
     page.goto(recorded.address("rollouts"))
     reads(page, 0)

@@ -127,7 +127,19 @@ def test_lines_that_come_do_not_move_a_reader_who_looks_back(recorded: Recorded,
     expect(button).to_be_visible()
     assert lines.evaluate("element => element.scrollTop") == offset
     button.click()
-    expect(lines.get_by_text("behind").last).to_be_visible()
+    behind = lines.get_by_text("behind").last
+    expect(behind).to_be_visible()
+    behind.dblclick()
+    offset = lines.evaluate("element => element.scrollTop")
+    record_lines(recorded.server, recorded.run, [log_line(i, "beside", at=later) for i in range(38, 98)])
+    button = page.get_by_role("button", name="60 new lines")
+    expect(button).to_be_visible()
+    assert page.evaluate("getSelection().toString()").strip() == "behind"
+    assert lines.evaluate("element => element.scrollTop") == offset
+    button.click()
+    expect(lines.get_by_text("beside").last).to_be_visible()
+    record_lines(recorded.server, recorded.run, [log_line(98, "at the end again", at=later)])
+    expect(lines.get_by_text("at the end again")).to_be_in_viewport()
     assert severe_findings(page) == []
 
 

@@ -312,6 +312,23 @@ def deltas(answer: Any) -> list[str]:
     ]
 
 
+def test_the_step_that_is_read_or_asked_about_stays_while_newer_ones_come(shown: Shown, page: Page) -> None:
+    run = shown.server.launch(name="goes on")
+    assert shown.server.record(run, recorded(0)).status_code == 200
+    page.goto(f"{shown.server.url}/runs/{run.id}/schedule")
+    page.get_by_role("grid").get_by_role("gridcell", name=re.compile("^Rank 0, micro-batch 0")).hover()
+    assert shown.server.record(run, recorded(1)).status_code == 200
+    expect(page.get_by_text("waits while it is read")).to_be_visible()
+    expect(page.get_by_role("grid", name="Schedule of step 0")).to_be_visible()
+    page.mouse.move(0, 0)
+    expect(page.get_by_role("grid", name="Schedule of step 1")).to_be_visible()
+    page.get_by_role("group", name="balance").get_by_role("button", name="none").click()
+    expect(page).to_have_url(re.compile("step=1&"))
+    assert shown.server.record(run, recorded(2)).status_code == 200
+    expect(page.get_by_role("button", name="Next step")).to_be_enabled()
+    expect(page.get_by_role("grid", name="Schedule of step 1")).to_be_visible()
+
+
 def with_any_space(text: str) -> re.Pattern[str]:
     return re.compile(r"\s*".join(map(re.escape, text.split())) + r"\s*$")
 

@@ -233,6 +233,32 @@ def test_a_stretch_that_is_drawn_over_the_seconds_comes_into_view(shown: Shown, 
     rows_of(page, start, end)
 
 
+def test_the_step_that_is_read_stays_and_a_drag_that_is_taken_away_moves_nothing(shown: Shown, page: Page) -> None:
+    run = shown.server.launch(name="goes on")
+    assert shown.server.record(run, timed_step(0)).status_code == 200
+    page.goto(shown.timeline(run))
+    first, second = (page.get_by_role("region", name=f"Timeline of step {step}", exact=True) for step in (0, 1))
+    first.get_by_role("img").hover(position={"x": 400, "y": 20})
+    expect(page.get_by_text("newest step")).to_be_visible()
+    assert shown.server.record(run, timed_step(1)).status_code == 200
+    expect(page.get_by_text("waits while it is read")).to_be_visible()
+    expect(first).to_be_visible()
+    page.mouse.move(0, 0)
+    expect(second).to_be_visible()
+    page.get_by_role("button", name="Zoom in").click()
+    expect(page).to_have_url(re.compile("step=1&from="))
+    assert shown.server.record(run, timed_step(2)).status_code == 200
+    expect(page.get_by_role("button", name="Next step")).to_be_enabled()
+    expect(second).to_be_visible()
+    lanes = second.get_by_role("group", name=re.compile("Arrow keys read it"))
+    lanes.hover()
+    page.mouse.down()
+    lanes.dispatch_event("pointercancel")
+    page.mouse.move(600, 500, steps=4)
+    expect(lanes).not_to_have_attribute("data-dragging", "true")
+    page.mouse.up()
+
+
 def test_every_phase_of_a_step_is_named_and_has_its_own_colour(shown: Shown, page: Page) -> None:
     show(page, shown)
     assert {span.activity for span in spans()} == set(LABELS)

@@ -16,18 +16,27 @@ type Target = { kind: "step"; runId: string; step: number } | { kind: "run"; run
 
 export function GoToDialog({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState("");
-  const [chosen, setChosen] = useState(0);
-  const targets = useTargets(text.trim());
+  /** Key of a target, also when others come before it; null: the first one. */
+  const [chosenKey, setChosenKey] = useState<string | null>(null);
+  const { targets, isFound } = useTargets(text.trim());
+  const chosen = Math.max(
+    0,
+    targets.findIndex((target) => keyOf(target) === chosenKey),
+  );
+  const choose = (at: number) => {
+    const target = targets[Math.min(Math.max(at, 0), targets.length - 1)];
+    if (target) setChosenKey(keyOf(target));
+  };
   const go = useGo(onClose);
+  const goWhenFound = useWhenFound(isFound, () => targets[chosen] && go(targets[chosen]));
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
   useEffect(() => dialog.current?.showModal(), []);
 
   const onKeyDown = (event: KeyboardEvent) => {
-    const target = targets[chosen];
-    if (event.key === "Enter" && target) go(target);
-    else if (event.key === "ArrowDown") setChosen((old) => Math.min(old + 1, targets.length - 1));
-    else if (event.key === "ArrowUp") setChosen((old) => Math.max(old - 1, 0));
+    if (event.key === "Enter") goWhenFound();
+    else if (event.key === "ArrowDown") choose(chosen + 1);
+    else if (event.key === "ArrowUp") choose(chosen - 1);
     else return;
     event.preventDefault();
   };
@@ -52,7 +61,7 @@ export function GoToDialog({ onClose }: { onClose: () => void }) {
         value={text}
         onChange={(next) => {
           setText(next);
-          setChosen(0);
+          setChosenKey(null);
         }}
         onKeyDown={onKeyDown}
         role="combobox"
@@ -61,7 +70,7 @@ export function GoToDialog({ onClose }: { onClose: () => void }) {
         aria-activedescendant={targets[chosen] ? `${id}-${chosen}` : undefined}
       />
       <TargetList id={id} targets={targets} chosen={chosen} onChoose={go} />
-      {targets.length === 0 && text !== "" && <p className={styles.none}>No run matches.</p>}
+      {targets.length === 0 && text !== "" && isFound && <p className={styles.none}>No run matches.</p>}
     </dialog>
   );
 }
@@ -80,7 +89,7 @@ function TargetList({ id, targets, chosen, onChoose }: TargetListProps) {
         // biome-ignore lint/a11y/useKeyWithClickEvents: the field has the keys of the list
         // biome-ignore lint/a11y/useFocusableInteractive: the focus stays in the field
         <div
-          key={target.kind === "run" ? target.run.id : target.step}
+          key={keyOf(target)}
           id={`${id}-${i}`}
           role="option"
           aria-selected={i === chosen}
@@ -105,13 +114,41 @@ function TargetText({ target }: { target: Target }) {
   );
 }
 
-function useTargets(text: string): Target[] {
+function keyOf(target: Target): string {
+  return target.kind === "run" ? target.run.id : `step ${target.step}`;
+}
+
+/** Does it once what stands in the list was found for the text as it is: Enter may be faster than the answer. */
+function useWhenFound(isFound: boolean, act: () => void): () => void {
+  const [isAsked, setIsAsked] = useState(false);
+  const latest = useRef(act);
+  useEffect(() => {
+    latest.current = act;
+  });
+  useEffect(() => {
+    if (!isAsked || !isFound) return;
+    setIsAsked(false);
+    latest.current();
+  }, [isAsked, isFound]);
+  return () => setIsAsked(true);
+}
+
+/** `isFound`: they are those of this text, and not of one that was typed before. */
+function useTargets(text: string): { targets: Target[]; isFound: boolean } {
   const { runId } = useParams({ strict: false });
-  const { data } = useInfiniteQuery(runsOptions({ text: useDebounced(text), states: [] }));
+  const settled = useDebounced(text);
+  const { data, isPending, isPlaceholderData } = useInfiniteQuery({
+    ...runsOptions({ text: settled, states: [] }),
+    placeholderData: (old) => old,
+  });
   const runs = data?.pages.flatMap((page) => page.items).slice(0, MAX_RUNS) ?? [];
   const found: Target[] = runs.map((run) => ({ kind: "run", run }));
   const step = /^[\d,]+$/.test(text) ? Number(text.replaceAll(",", "")) : Number.NaN;
-  return runId && Number.isSafeInteger(step) ? [{ kind: "step", runId, step }, ...found] : found;
+  const isStep = runId !== undefined && Number.isSafeInteger(step);
+  return {
+    targets: isStep ? [{ kind: "step", runId, step }, ...found] : found,
+    isFound: isStep || (settled === text && !isPending && !isPlaceholderData),
+  };
 }
 
 function useGo(onClose: () => void): (target: Target) => void {

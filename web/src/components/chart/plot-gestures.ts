@@ -92,6 +92,8 @@ function listenToDrags(u: uPlot, group: ChartGroup, glide: Glide): void {
   });
   u.over.addEventListener("pointermove", (event) => {
     if (!hold?.now.has(event.pointerId)) return;
+    // It was let go where no page hears it.
+    if (event.buttons === 0) return release(event);
     hold.now.set(event.pointerId, shareAt(u, event.clientX));
     // One finger on a chart that shows all reads it. A range of another axis means nothing on this one.
     if ((hold.now.size === 1 && !group.isZoomed) || hold.kind !== group.xKind) return;

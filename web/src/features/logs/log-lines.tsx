@@ -11,7 +11,7 @@ import { inTimeOrder, type LogWindow } from "./log-window";
 import styles from "./logs.module.css";
 import { type LogLinesHandle, useLinePlace } from "./use-line-place";
 import { type LineRows, useLineRows } from "./use-line-rows";
-import { useHeldEnd, useUnseen } from "./use-log-end";
+import { useHeldEnd, useIsSelected, useUnseen } from "./use-log-end";
 
 export interface LogLinesProps {
   runId: string;
@@ -29,8 +29,9 @@ export function LogLines(props: LogLinesProps) {
   const { reader, window, line, onLine, handle } = props;
   const lines = useMemo(() => inTimeOrder(window.lines), [window.lines]);
   const scroller = useRef<HTMLElement>(null);
-  const rows = useLineRows(scroller, lines, { reader, window });
-  const { numUnseen, isAtEnd, onScroll } = useUnseen(window, scroller);
+  const isSelected = useIsSelected(scroller);
+  const rows = useLineRows(scroller, lines, { reader, window, isFollowed: !isSelected });
+  const { numUnseen, isAtEnd, onScroll } = useUnseen(window, scroller, isSelected);
   useHeldEnd(scroller, isAtEnd);
   const { goTo, goToEnd } = useLinePlace(rows, { reader, window, lines, line, onLine });
   useImperativeHandle(handle, () => ({ goTo, goToEnd }), [goTo, goToEnd]);

@@ -46,6 +46,8 @@ export function useLinePlace(rows: LineRows, place: LinePlace): LogLinesHandle {
   );
   const goToEnd = useCallback(() => {
     wanted.current = "end";
+    // Who goes on with the newest lines is done with what was selected.
+    getSelection()?.removeAllRanges();
     onLine(undefined);
     if (reader.state.window.hasAfter) void reader.open(null);
     else rows.scrollToEnd();

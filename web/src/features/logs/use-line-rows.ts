@@ -16,7 +16,7 @@ export type LineRows = Virtualizer<HTMLElement, Element>;
 export function useLineRows(
   scroller: RefObject<HTMLElement | null>,
   lines: readonly LogLine[],
-  { reader, window }: { reader: LogReader; window: LogWindow },
+  { reader, window, isFollowed }: { reader: LogReader; window: LogWindow; isFollowed: boolean },
 ): LineRows {
   const rows: LineRows = useVirtualizer({
     count: lines.length,
@@ -25,7 +25,7 @@ export function useLineRows(
     overscan: OVERSCAN,
     getItemKey: (i) => lines[i]?.id ?? i,
     anchorTo: "end",
-    followOnAppend: true,
+    followOnAppend: isFollowed,
     scrollEndThreshold: AT_END_PX,
   });
   const items = rows.getVirtualItems();

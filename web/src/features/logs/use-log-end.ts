@@ -6,8 +6,26 @@ import type { LogWindow } from "./log-window";
 /** Whoever is so near to the end is at it. */
 export const AT_END_PX = 30;
 
-/** Lines that came since the reader left the end. */
-export function useUnseen(window: LogWindow, scroller: RefObject<HTMLElement | null>) {
+/** Whether text of the lines is selected: those that come must not scroll it away under the hand. */
+export function useIsSelected(scroller: RefObject<HTMLElement | null>): boolean {
+  const [isSelected, setIsSelected] = useState(false);
+  useEffect(() => {
+    const look = () => {
+      const selection = getSelection();
+      setIsSelected(selection?.isCollapsed === false && holds(scroller.current, selection.anchorNode));
+    };
+    document.addEventListener("selectionchange", look);
+    return () => document.removeEventListener("selectionchange", look);
+  }, [scroller]);
+  return isSelected;
+}
+
+function holds(element: HTMLElement | null, node: Node | null): boolean {
+  return element?.contains(node) === true;
+}
+
+/** Lines that came since the reader left the end; whoever selects text has left it. */
+export function useUnseen(window: LogWindow, scroller: RefObject<HTMLElement | null>, isSelected: boolean) {
   const newest = window.lines.at(-1)?.id ?? 0;
   const [leftAt, setLeftAt] = useState<number | null>(null);
   const onScroll = () => {
@@ -15,9 +33,11 @@ export function useUnseen(window: LogWindow, scroller: RefObject<HTMLElement | n
     if (!element) return;
     // Asked of the element: the virtual list hears of this scroll later.
     const below = element.scrollHeight - element.scrollTop - element.clientHeight;
-    if (below <= AT_END_PX && !window.hasAfter) setLeftAt(null);
+    if (below <= AT_END_PX && !window.hasAfter && !isSelected) setLeftAt(null);
     else setLeftAt((old) => old ?? newest);
   };
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what is true when a selection begins, and when it ends
+  useEffect(onScroll, [isSelected]);
   const isAtEnd = leftAt === null && !window.hasAfter;
   return { numUnseen: leftAt === null ? 0 : countAfter(window.lines, leftAt), isAtEnd, onScroll };
 }

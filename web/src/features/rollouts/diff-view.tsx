@@ -28,9 +28,12 @@ export function DiffView({ runId, rollouts, firstId, secondId, onSwap }: DiffVie
   const first = useQuery(rolloutOptions(runId, firstId));
   const second = useQuery(rolloutOptions(runId, secondId));
   const error = first.error ?? second.error;
+  // The one that was read before stays until the new one is there, and is no other's.
+  const isOld = first.isPlaceholderData || second.isPlaceholderData;
   const indexOf = (id: string) => rollouts.findIndex(({ rollout_id }) => rollout_id === id);
+  const isForeign = [first.data, second.data].some((one) => one && indexOf(one.rollout_id) === -1);
   return (
-    <section className={pane.pane} aria-label="Diff">
+    <section className={pane.pane} aria-label="Diff" data-old={isOld || undefined}>
       {error ? (
         <ProblemPanel
           title="The responses did not load"
@@ -40,10 +43,10 @@ export function DiffView({ runId, rollouts, firstId, secondId, onSwap }: DiffVie
             void second.refetch();
           }}
         />
-      ) : first.data && second.data ? (
+      ) : first.data && second.data && !isForeign ? (
         <Both
-          first={{ letter: "A", index: indexOf(firstId), rollout: first.data }}
-          second={{ letter: "B", index: indexOf(secondId), rollout: second.data }}
+          first={{ letter: "A", index: indexOf(first.data.rollout_id), rollout: first.data }}
+          second={{ letter: "B", index: indexOf(second.data.rollout_id), rollout: second.data }}
           onSwap={onSwap}
         />
       ) : (

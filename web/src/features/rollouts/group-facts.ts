@@ -1,5 +1,5 @@
 /** What a group of rollouts is in numbers: rewards as bars, its fate in words. Pure. */
-import type { IterationBooks, RolloutHead } from "@/api/types";
+import type { IterationBooks, RolloutGroup, RolloutHead } from "@/api/types";
 import { formatInteger, formatRange } from "@/lib/numbers";
 import { wordsOf } from "@/lib/texts";
 
@@ -103,4 +103,9 @@ export function sumOf(counts: Readonly<Record<string, number>>): number {
 /** What tells a group from its neighbours: `17` of `spell_backward-17`. The whole id is told on hover. */
 export function shortId(id: string): string {
   return id.match(/[\p{L}\p{N}]+$/u)?.[0] ?? id;
+}
+
+/** Tells a group from all others of its run. */
+export function keyOf(group: RolloutGroup | undefined): string | null {
+  return group ? `${group.attempt} ${group.iteration} ${group.group_id}` : null;
 }

@@ -3,7 +3,15 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { memo, useEffect, useMemo, useRef } from "react";
 import type { RolloutGroup } from "@/api/types";
 import { formatInteger, formatMetric, MISSING } from "@/lib/numbers";
-import { fateText, isLeftOut, lengthsText, type RewardScale, rewardScale, shortId } from "./group-facts";
+import {
+  fateText,
+  isLeftOut,
+  keyOf,
+  lengthsText,
+  type RewardScale,
+  rewardScale,
+  shortId,
+} from "./group-facts";
 import styles from "./group-list.module.css";
 import pane from "./pane.module.css";
 import { promptEnd, sharedBeginning } from "./prompt-ends";
@@ -34,16 +42,20 @@ export function GroupList({ groups, chosen, onChoose, onEnd, hasIterations, isOl
     estimateSize: () => GROUP_ROW_PX,
     overscan: OVERSCAN,
     getItemKey: (i) => keyOf(groups[i]) ?? i,
+    // New groups come in on top: whoever has scrolled on goes on reading.
+    anchorTo: (scroller.current?.scrollTop ?? 0) > 0 ? "end" : "start",
   });
   const items = rows.getVirtualItems();
   const last = items.at(-1)?.index ?? 0;
   useEffect(() => {
     if (onEnd && last >= groups.length - NEAR_END) onEnd();
   }, [onEnd, last, groups.length]);
-  const at = chosen ? groups.indexOf(chosen) : -1;
+  const chosenKey = keyOf(chosen ?? undefined);
+  const at = groups.findIndex((group) => keyOf(group) === chosenKey);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once it is chosen, not whenever others come before it
   useEffect(() => {
     if (at >= 0) rows.scrollToIndex(at, { align: "auto" });
-  }, [rows, at]);
+  }, [rows, chosenKey]);
   return (
     <section className={pane.pane} aria-label="Groups">
       <div className={pane.head}>
@@ -78,10 +90,6 @@ export function GroupList({ groups, chosen, onChoose, onEnd, hasIterations, isOl
       </div>
     </section>
   );
-}
-
-export function keyOf(group: RolloutGroup | undefined): string | null {
-  return group ? `${group.attempt} ${group.iteration} ${group.group_id}` : null;
 }
 
 interface GroupRowProps {

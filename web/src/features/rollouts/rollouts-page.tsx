@@ -1,5 +1,6 @@
 /** The rollouts of a run: groups, one group, one response, in one view. */
 import { useQuery } from "@tanstack/react-query";
+import { useRef, useState } from "react";
 import { problemSentence } from "@/api/problem";
 import { booksOptions } from "@/api/rollouts";
 import { runOptions } from "@/api/runs";
@@ -8,6 +9,7 @@ import { Blank } from "@/components/blank";
 import { Button } from "@/components/button";
 import { EmptyState } from "@/components/empty-state";
 import { ProblemPanel } from "@/components/problem-panel";
+import { isInHand } from "@/lib/in-hand";
 import { formatInteger } from "@/lib/numbers";
 import { useShortcuts } from "@/lib/shortcuts";
 import { DiffView } from "./diff-view";
@@ -36,7 +38,9 @@ export interface RolloutsPageProps {
 }
 
 export function RolloutsPage({ runId, search, setSearch }: RolloutsPageProps) {
-  const shown = useRollouts(runId, search);
+  const panes = useRef<HTMLDivElement>(null);
+  const [, setLeaves] = useState(0);
+  const shown = useRollouts(runId, search, isInHand(panes.current));
   const { scope, groups, chosen, rolloutId } = shown;
   const { data: books } = useQuery({
     ...booksOptions(runId, scope.iteration ?? 0),
@@ -81,7 +85,7 @@ export function RolloutsPage({ runId, search, setSearch }: RolloutsPageProps) {
         onIteration={onIteration}
       />
       {chosen ? (
-        <div className={styles.panes}>
+        <div ref={panes} className={styles.panes} onPointerLeave={() => setLeaves((old) => old + 1)}>
           <GroupList
             groups={groups}
             chosen={chosen}

@@ -1,9 +1,10 @@
 /** Which groups the page shows, and which group and rollout of them are chosen. */
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { useEffect, useMemo } from "react";
+import { useEffect, useMemo, useRef } from "react";
 import { type GroupsFilter, groupsOptions, newestGroupOptions, rolloutOptions } from "@/api/rollouts";
 import type { RecordedPart, RolloutGroup } from "@/api/types";
 import { useDebounced } from "@/lib/use-debounced";
+import { keyOf } from "./group-facts";
 import type { RolloutsSearch } from "./rollouts-search";
 
 export interface Scope {
@@ -31,12 +32,15 @@ export interface ShownRollouts {
   retry: () => void;
 }
 
-export function useRollouts(runId: string, search: RolloutsSearch): ShownRollouts {
+/** `isHeld`: the newest iteration that is shown stays, although there is a newer one. */
+export function useRollouts(runId: string, search: RolloutsSearch, isHeld: boolean): ShownRollouts {
   const newest = useQuery(newestGroupOptions(runId));
   const linked = useLinkedIteration(runId, search);
   const newestIteration = newest.data?.items[0]?.iteration ?? null;
+  const followed = useRef<number | null>(null);
+  if (!isHeld || followed.current === null) followed.current = newestIteration;
   const isWide = search.all === true || search.step !== undefined;
-  const iteration = isWide ? null : (search.iteration ?? linked.iteration ?? newestIteration);
+  const iteration = isWide ? null : (search.iteration ?? linked.iteration ?? followed.current);
   const filter = useFilter(search, iteration);
   const isReady = isWide || (!linked.isPending && iteration !== null);
   const list = useInfiniteQuery({ ...groupsOptions(runId, filter), enabled: isReady });
@@ -48,7 +52,8 @@ export function useRollouts(runId: string, search: RolloutsSearch): ShownRollout
   useEffect(() => {
     if (wantsMore && hasNextPage && !isFetching) void fetchNextPage();
   }, [wantsMore, hasNextPage, isFetching, fetchNextPage]);
-  const shown = chosen ?? (search.rollout === undefined || !hasNextPage ? (groups[0] ?? null) : null);
+  const first = useFirst(groups, list.isPlaceholderData ? null : JSON.stringify(filter));
+  const shown = chosen ?? (search.rollout === undefined || !hasNextPage ? first : null);
   return {
     scope: { iteration, step: search.step ?? null, newest: newestIteration },
     recorded: newest.data?.recorded ?? null,
@@ -65,6 +70,17 @@ export function useRollouts(runId: string, search: RolloutsSearch): ShownRollout
       if (isReady) void list.refetch();
     },
   };
+}
+
+/** The group that is read where none is chosen: the first one, also when newer ones come before it. `view` names what is
+ * listed; null: it is not there yet, and the list of another one stands in its place. */
+function useFirst(groups: readonly RolloutGroup[], view: string | null): RolloutGroup | null {
+  const read = useRef<{ view: string | null; key: string | null }>({ view: null, key: null });
+  const isNewView = view !== null && read.current.view !== view;
+  const kept = isNewView ? undefined : groups.find((group) => keyOf(group) === read.current.key);
+  const first = kept ?? groups[0] ?? null;
+  if (view !== null) read.current = { view, key: keyOf(first ?? undefined) };
+  return first;
 }
 
 /** A link to a rollout alone leads into its iteration. */

@@ -2,11 +2,10 @@
  * none takes the place of the one that is aimed at. */
 import { type RefObject, useEffect, useRef, useState } from "react";
 import type { RunSummary } from "@/api/types";
+import { isInHand } from "@/lib/in-hand";
 
 /** Further down than this a row that comes in at the top would push what is read. */
 const SCROLLED_PX = 80;
-/** The pointer is over a row, the keyboard is in one, or what one of them opened is open. */
-const IN_HAND = ":hover, :has(:focus-visible, dialog[open], :popover-open)";
 
 export interface RowsBody {
   ref: RefObject<HTMLTableSectionElement | null>;
@@ -29,7 +28,7 @@ export function useHeldRuns(runs: readonly RunSummary[], view: string | null, is
   const [, setReleases] = useState(0);
   const renderAnew = () => setReleases((old) => old + 1);
   const isScrolled = useIsScrolled();
-  const isHeld = (isScrolled && !isSorted) || body.current?.matches(IN_HAND) === true;
+  const isHeld = (isScrolled && !isSorted) || isInHand(body.current);
   const isNewView = view !== null && known.current.view !== view;
   const { shown, numHeld } = holdBack(runs, isNewView || !isHeld ? [] : known.current.ids);
   if (view !== null) known.current = { view, ids: shown.map((run) => run.id) };

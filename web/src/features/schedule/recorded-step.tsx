@@ -113,6 +113,7 @@ function GridPanel({ run, row, record, drawing, onShow, head }: GridPanelProps) 
         step={row}
         label={label}
         pointed={search.sample ?? null}
+        onRead={head.onRead}
         onClose={() => setSearch({ sample: undefined })}
         onOpen={(rollout) =>
           navigate({ to: "/runs/$runId/rollouts", params: { runId: run.id }, search: { rollout } })

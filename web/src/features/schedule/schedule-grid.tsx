@@ -3,6 +3,7 @@
 /** Ranks × micro-batches to scale, with the samples inside: hover or the arrow keys read a sample. */
 import { useMemo, useRef } from "react";
 import type { Schedule } from "@/api/types";
+import { useTold } from "@/lib/use-told";
 import { cardStyle } from "./card-style";
 import type { ColourScale } from "./cell-colours";
 import { cellElement } from "./cell-key";
@@ -34,13 +35,15 @@ export interface ScheduleGridProps {
   label: string;
   /** The sample that a link points to. */
   pointed: number | null;
+  /** Told whether a sample is read. */
+  onRead: (isRead: boolean) => void;
   /** The link no longer points to it. */
   onClose: () => void;
   onOpen: (rolloutId: string) => void;
 }
 
 export function ScheduleGrid(props: ScheduleGridProps) {
-  const { runId, schedule, geometry, scale, step, label, pointed, onClose, onOpen } = props;
+  const { runId, schedule, geometry, scale, step, label, pointed, onRead, onClose, onOpen } = props;
   const order = useMemo(() => rankOrder(geometry.ranks), [geometry]);
   const read = useReadSample(geometry, pointed, onClose);
   const { hot, isHeld } = read;
@@ -49,6 +52,7 @@ export function ScheduleGrid(props: ScheduleGridProps) {
   const laneHead = useRef<HTMLDivElement>(null);
   const laneWidth = useWidth(laneHead);
   const hotSample = hot && sampleAt(geometry, hot);
+  useTold(hot !== null, onRead);
   const card = hotSample === null ? null : sampleFacts(schedule, geometry, hotSample, step);
   usePointedSample(grid, cardBox, { geometry, pointed, setFocus: read.setFocus });
   const close = () => {

@@ -1,5 +1,6 @@
 /** The schedule of a run: a strip over all steps to find the odd one, and one step's ranks × micro-batches to scale. */
 import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import { runOptions } from "@/api/runs";
 import { isOver, type Run } from "@/api/types";
 import { Blank } from "@/components/blank";
@@ -8,10 +9,10 @@ import { LoadingBars } from "@/components/loading-bars";
 import { NoSteps } from "@/components/no-steps";
 import { useFirstRlStep } from "@/components/use-first-rl-step";
 import { useShortcuts } from "@/lib/shortcuts";
+import { usePaced } from "@/lib/use-paced";
 import type { ScheduleSearch, ScheduleSearchPatch } from "./schedule-search";
 import { StepStrip } from "./step-strip";
 import { StepView } from "./step-view";
-import { useShownStep } from "./use-shown-step";
 import { useStep } from "./use-step";
 
 export interface SchedulePageProps {
@@ -22,6 +23,8 @@ export interface SchedulePageProps {
 }
 
 const STRIP_ROWS = 5;
+/** Steps may come many times a second; each costs two requests. */
+const PACE_MS = 500;
 const LEFT = "ArrowLeft";
 const RIGHT = "ArrowRight";
 /** Steps that Shift with an arrow key goes. */
@@ -53,7 +56,9 @@ function RunSchedule({
     setAnySearch("step" in patch ? { sample: undefined, ...patch } : patch);
   const firstRlStep = useFirstRlStep(run, isLive);
   const charts = useRunCharts(runId, "step", null, isLive);
-  const step = useShownStep(search.step, newest) ?? newest;
+  const [isRead, setIsRead] = useState(false);
+  const followed = usePaced(newest, PACE_MS, isRead);
+  const step = search.step ?? followed;
   const shown = useStep(runId, step, newest);
   const onStep = (by: number) => setSearch({ step: Math.min(newest, Math.max(0, step + by)) });
   useShortcuts({
@@ -79,6 +84,8 @@ function RunSchedule({
         newest={newest}
         shown={shown}
         isFollowing={isLive && search.step === undefined}
+        isWaiting={isRead && followed < newest}
+        onRead={setIsRead}
         canFollow={isLive}
         search={search}
         setSearch={setSearch}

@@ -26,6 +26,10 @@ export interface StepHeadProps {
   row: StepRow | null;
   /** Whether the page goes on to each new step. */
   isFollowing: boolean;
+  /** A sample is read: its step stays, although there is a newer one. */
+  isWaiting: boolean;
+  /** Told whether a sample is read. */
+  onRead: (isRead: boolean) => void;
   canFollow: boolean;
   /** Empty: there is no grid whose drawing could be chosen. */
   colours: readonly Colour[];
@@ -35,7 +39,7 @@ export interface StepHeadProps {
 }
 
 export function StepHead(props: StepHeadProps) {
-  const { step, newest, row, isFollowing, canFollow, colours, search, setSearch, onStep } = props;
+  const { step, newest, row, isFollowing, isWaiting, canFollow, colours, search, setSearch, onStep } = props;
   return (
     <div className={styles.head}>
       <div className={styles.step}>
@@ -52,7 +56,9 @@ export function StepHead(props: StepHeadProps) {
               )}
             </>
           )}
-          {isFollowing && <span className={styles.newest}>newest step</span>}
+          {isFollowing && (
+            <span className={styles.newest}>{isWaiting ? "waits while it is read" : "newest step"}</span>
+          )}
         </span>
         {canFollow && !isFollowing && (
           <Button variant="ghost" onClick={() => setSearch({ step: undefined })}>

@@ -1,5 +1,5 @@
 /** All steps at once, to find the odd one: a click, or one of the buttons, goes to it. */
-import { type MouseEvent, useCallback, useMemo, useSyncExternalStore } from "react";
+import { type MouseEvent, useCallback, useEffect, useMemo, useRef, useSyncExternalStore } from "react";
 import { problemSentence } from "@/api/problem";
 import type { StepRow } from "@/api/types";
 import type { MetricTrack } from "@/components/chart/metric-track";
@@ -10,7 +10,7 @@ import type { Find } from "./schedule-search";
 import styles from "./step-strip.module.css";
 import { StripAxis, StripMarks } from "./strip-axis";
 import { columnAt, findOf, spanOf, stripColumns } from "./strip-columns";
-import { StripFinders } from "./strip-finders";
+import { type GoTo, StripFinders } from "./strip-finders";
 import { StripLane } from "./strip-lane";
 import { exactStep, LANES, type Lane, type TrackOf } from "./strip-lanes";
 
@@ -32,7 +32,8 @@ export interface StepStripProps {
 }
 
 export function StepStrip(props: StepStripProps) {
-  const { runId, charts, selected, row, warmsUp, firstRlStep, onFind, onSelect } = props;
+  const { runId, charts, selected, row, warmsUp, firstRlStep, onFind } = props;
+  const goTo = useGoTo(props.onSelect);
   const { history, batch } = charts;
   const trackOf = useTracks(charts);
   const inPhase = findOf(selected, firstRlStep);
@@ -51,7 +52,7 @@ export function StepStrip(props: StepStripProps) {
           phase={spanOf(find, firstRlStep)}
           onFind={onFind}
           trackOf={trackOf}
-          onSelect={onSelect}
+          goTo={goTo}
         />
       </div>
       {state.kind === "failed" ? (
@@ -73,12 +74,34 @@ export function StepStrip(props: StepStripProps) {
             selected={selected}
             row={row}
             firstRlStep={firstRlStep}
-            onSelect={onSelect}
+            goTo={goTo}
           />
         </div>
       )}
     </section>
   );
+}
+
+/** Of the steps that are looked up one after another the last one is gone to, if the page is still there. */
+function useGoTo(onSelect: (step: number) => void): GoTo {
+  const latest = useRef(onSelect);
+  useEffect(() => {
+    latest.current = onSelect;
+  });
+  const numAsked = useRef(0);
+  useEffect(() => {
+    return () => {
+      numAsked.current += 1;
+    };
+  }, []);
+  return useCallback(async (found) => {
+    numAsked.current += 1;
+    const number = numAsked.current;
+    const step = await found;
+    if (number !== numAsked.current) return null;
+    latest.current(step);
+    return step;
+  }, []);
 }
 
 function useTracks({ history }: RunCharts): TrackOf {
@@ -89,19 +112,20 @@ function useTracks({ history }: RunCharts): TrackOf {
   return (lane) => tracks.get(lane.name) as MetricTrack;
 }
 
-interface LanesProps extends Pick<StepStripProps, "runId" | "selected" | "row" | "firstRlStep" | "onSelect"> {
+interface LanesProps extends Pick<StepStripProps, "runId" | "selected" | "row" | "firstRlStep"> {
+  goTo: GoTo;
   batch: MetricTrack;
   trackOf: TrackOf;
 }
 
-function Lanes({ runId, batch, trackOf, selected, row, firstRlStep, onSelect }: LanesProps) {
+function Lanes({ runId, batch, trackOf, selected, row, firstRlStep, goTo }: LanesProps) {
   const numSteps = useCallback(() => batch.lastStep + 1, [batch]);
   const count = useSyncExternalStore((listener) => batch.onChange(listener), numSteps);
-  const onClick = async (event: MouseEvent<HTMLElement>, lane: Lane) => {
+  const onClick = (event: MouseEvent<HTMLElement>, lane: Lane) => {
     const plot = event.currentTarget.getBoundingClientRect();
     const at = Math.floor(((event.clientX - plot.left) / plot.width) * count);
     const column = columnAt(stripColumns(trackOf(lane)), Math.min(count - 1, Math.max(0, at)));
-    if (column) onSelect(await exactStep(runId, lane, column));
+    if (column) void goTo(exactStep(runId, lane, column));
   };
   return (
     <>
@@ -110,7 +134,7 @@ function Lanes({ runId, batch, trackOf, selected, row, firstRlStep, onSelect }: 
           <span className={styles.label}>{lane.label}</span>
           {/* biome-ignore lint/a11y/useKeyWithClickEvents: the arrow keys go from step to step, the buttons to the odd ones */}
           {/* biome-ignore lint/a11y/noStaticElementInteractions: the reason above */}
-          <div className={styles.plot} onClick={(event) => void onClick(event, lane)}>
+          <div className={styles.plot} onClick={(event) => onClick(event, lane)}>
             <StripLane track={trackOf(lane)} kind={lane.kind} full={lane.full ?? 0} numSteps={numSteps} />
           </div>
           <span className={styles.value}>{row ? lane.value(row) : MISSING}</span>

@@ -24,12 +24,15 @@ export interface StripFindersProps {
   /** Where it looks; null: everywhere. */
   phase: PhaseSpan | null;
   trackOf: TrackOf;
-  onSelect: (step: number) => void;
+  goTo: GoTo;
 }
+
+/** Goes to the step once it is known; null: another one was asked for meanwhile. */
+export type GoTo = (found: Promise<number>) => Promise<number | null>;
 
 /** Each press goes to the next oddest step; a button stays pressed while its step is shown. */
 export function StripFinders(props: StripFindersProps) {
-  const { runId, selected, find: where, onFind, phase, trackOf, onSelect } = props;
+  const { runId, selected, find: where, onFind, phase, trackOf, goTo } = props;
   const [found, setFound] = useState<{ lane: string; rank: number; step: number } | null>(null);
   const find = async (lane: Lane) => {
     const columns = oddest(columnsIn(stripColumns(trackOf(lane)), phase), lane.pick);
@@ -37,9 +40,8 @@ export function StripFinders(props: StripFindersProps) {
     const rank = isAgain ? (found.rank + 1) % columns.length : 0;
     const column = columns[rank];
     if (!column) return;
-    const step = await exactStep(runId, lane, within(column, phase));
-    setFound({ lane: lane.name, rank, step });
-    onSelect(step);
+    const step = await goTo(exactStep(runId, lane, within(column, phase)));
+    if (step !== null) setFound({ lane: lane.name, rank, step });
   };
   useShortcuts(
     Object.fromEntries(FINDS.flatMap((lane) => (lane.shortcut ? [[lane.shortcut, () => find(lane)]] : []))),

@@ -57,6 +57,8 @@ export function LanesPlot({ lanes, shown, scrollTop, height, canvas, reading, la
       onPointerDown={drag.start}
       onPointerMove={onPointerMove}
       onPointerUp={drag.end}
+      onPointerCancel={drag.end}
+      onLostPointerCapture={drag.end}
       onPointerLeave={(event) => event.pointerType !== "touch" && close()}
       onDoubleClick={() => {
         if (hot?.span) onRange(around(hot.span.from, hot.span.to, timeline.durationS));

@@ -4,6 +4,7 @@ import type { XRange } from "@/components/chart/chart-group";
 import { multiples, niceStep } from "@/components/chart/ticks";
 import { formatDuration } from "@/lib/durations";
 import { formatCount, formatInteger } from "@/lib/numbers";
+import { useTold } from "@/lib/use-told";
 import styles from "./timeline.module.css";
 import type { StepMark } from "./timeline-model";
 
@@ -20,12 +21,20 @@ export interface TimelineAxisProps {
   range: XRange;
   onRange: (range: XRange) => void;
   onStep: (step: number) => void;
+  /** Told whether the pointer is over it: what is aimed at must not move on. */
+  onRead: (isRead: boolean) => void;
 }
 
-export function TimelineAxis({ marks, batchSizes, range, onRange, onStep }: TimelineAxisProps) {
+export function TimelineAxis({ marks, batchSizes, range, onRange, onStep, onRead }: TimelineAxisProps) {
+  const [isAimedAt, setIsAimedAt] = useState(false);
+  useTold(isAimedAt, onRead);
   const inView = marks.filter(({ from, to }) => to > range.from && from < range.to);
   return (
-    <div className={styles.axis}>
+    <div
+      className={styles.axis}
+      onPointerEnter={() => setIsAimedAt(true)}
+      onPointerLeave={() => setIsAimedAt(false)}
+    >
       <div className={styles.steps}>
         {inView.map((mark) => (
           <StepButton
@@ -90,6 +99,8 @@ function Seconds({ range, onRange }: Pick<TimelineAxisProps, "range" | "onRange"
       onPointerDown={brush.start}
       onPointerMove={brush.move}
       onPointerUp={brush.end}
+      onPointerCancel={brush.drop}
+      onLostPointerCapture={brush.drop}
     >
       {ticks.map(({ tick, at }) => (
         <span key={tick} data-end={at > END_SHARE || undefined} style={{ left: `${at * 100}%` }}>
@@ -137,20 +148,27 @@ function useBrush(range: XRange, onRange: (range: XRange) => void) {
     const { left, width } = event.currentTarget.getBoundingClientRect();
     return Math.min(1, Math.max(0, (event.clientX - left) / width));
   };
+  const drop = () => {
+    began.current = null;
+    setDrawn(null);
+  };
   return {
     drawn,
+    drop,
     start: (event: PointerEvent<HTMLElement>) => {
+      if (event.button !== 0) return;
       began.current = shareUnder(event);
       event.currentTarget.setPointerCapture(event.pointerId);
     },
     move: (event: PointerEvent<HTMLElement>) => {
       if (began.current === null) return;
+      // It was let go where no page hears it.
+      if (event.buttons === 0) return drop();
       const at = shareUnder(event);
       setDrawn({ from: Math.min(began.current, at), to: Math.max(began.current, at) });
     },
     end: () => {
-      began.current = null;
-      setDrawn(null);
+      drop();
       if (!drawn || drawn.to - drawn.from < 0.005) return;
       const span = range.to - range.from;
       onRange({ from: range.from + drawn.from * span, to: range.from + drawn.to * span });

@@ -1,6 +1,7 @@
 /** The lanes in their order, with the name of each beside it, how busy it is, and a card of what is read. */
 import { useRef } from "react";
 import type { XRange } from "@/components/chart/chart-group";
+import { useTold } from "@/lib/use-told";
 import { rowsIn, rowsOf } from "./lane-rows";
 import { LanesPlot } from "./lanes-plot";
 import { RowFacts } from "./row-facts";
@@ -18,11 +19,21 @@ export interface TimelineLanesProps {
   range: XRange;
   /** Null: all there is. */
   onRange: (range: XRange | null) => void;
+  /** Told whether something of them is read. */
+  onRead: (isRead: boolean) => void;
   /** The accessible name. */
   label: string;
 }
 
-export function TimelineLanes({ timeline, folded, onFold, range, onRange, label }: TimelineLanesProps) {
+export function TimelineLanes({
+  timeline,
+  folded,
+  onFold,
+  range,
+  onRange,
+  onRead,
+  label,
+}: TimelineLanesProps) {
   const { rows, height } = rowsOf(timeline.lanes, folded);
   const scroller = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
@@ -30,6 +41,7 @@ export function TimelineLanes({ timeline, folded, onFold, range, onRange, label 
   const lanes = { timeline, rows, range, onRange };
   const reading = useReading(lanes, scroller, canvas);
   const { hot } = reading;
+  useTold(hot !== null, onRead);
   const shown = rowsIn(rows, view.scrollTop, view.height);
   return (
     <div className={styles.lanesBox}>

@@ -1,5 +1,6 @@
 /** Who did what when within steps of a run, who waited, and what is odd about it. */
 import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import { problemSentence } from "@/api/problem";
 import { runOptions } from "@/api/runs";
 import { isOver, type Run } from "@/api/types";
@@ -19,7 +20,7 @@ import { TimelinePicture } from "./timeline-picture";
 import type { TimelineSearch, TimelineSearchPatch } from "./timeline-search";
 import { TimelineToolbar, WHOLE } from "./timeline-toolbar";
 import { useShownTimeline } from "./use-shown-timeline";
-import { useWindow } from "./use-window";
+import { type Moved, useWindow } from "./use-window";
 
 const RETRY_S = 5;
 const LOADING_ROWS = 10;
@@ -66,9 +67,12 @@ interface RunTimelineProps extends TimelinePageProps {
 
 function RunTimeline({ runId, search, setSearch, run, newest }: RunTimelineProps) {
   const isLive = !isOver(run.state);
-  const shown = useShownTimeline(runId, search, newest);
+  const [moved, setMoved] = useState<Moved | null>(null);
+  const [isRead, setIsRead] = useState(false);
+  const isHeld = isRead || moved !== null;
+  const shown = useShownTimeline(runId, search, newest, isHeld);
   const { first, last: step, data, timeline } = shown;
-  const { range, onRange, isWhole } = useWindow(search, setSearch, timeline.durationS);
+  const { range, onRange, isWhole } = useWindow({ search, setSearch, moved, setMoved }, shown);
   const onStep = (by: number) => setSearch({ step: Math.min(newest, Math.max(0, step + by)), ...WHOLE });
   const onZoom = (factor: number | null) =>
     onRange(factor === null ? null : zoomed(range, wholeOf(timeline), null, factor));
@@ -85,6 +89,7 @@ function RunTimeline({ runId, search, setSearch, run, newest }: RunTimelineProps
           newest={newest}
           first={first}
           isFollowing={isLive && search.step === undefined}
+          isWaiting={isHeld && step < newest}
           canFollow={isLive}
           onStep={onStep}
           onZoom={onZoom}
@@ -98,6 +103,7 @@ function RunTimeline({ runId, search, setSearch, run, newest }: RunTimelineProps
             label={label}
             range={range}
             onRange={onRange}
+            onRead={setIsRead}
           />
         ) : (
           <NoPicture runId={runId} shown={shown} />

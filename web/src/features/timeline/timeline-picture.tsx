@@ -18,10 +18,12 @@ export interface TimelinePictureProps {
   label: string;
   range: XRange;
   onRange: (range: XRange | null) => void;
+  /** Told whether the picture is read, or something in it is aimed at. */
+  onRead: (isRead: boolean) => void;
 }
 
 export function TimelinePicture(props: TimelinePictureProps) {
-  const { timeline, batchSizes, label, search, setSearch, range, onRange } = props;
+  const { timeline, batchSizes, label, search, setSearch, range, onRange, onRead } = props;
   const folded = search.folded ?? kindsFoldedAtFirst(timeline.lanes);
   if (search.table) return <TimelineTable timeline={timeline} range={range} label={label} />;
   return (
@@ -31,6 +33,7 @@ export function TimelinePicture(props: TimelinePictureProps) {
         batchSizes={batchSizes}
         range={range}
         onRange={onRange}
+        onRead={onRead}
         onStep={(step) => setSearch({ step, steps: undefined, ...WHOLE })}
       />
       <TimelineLanes
@@ -43,6 +46,7 @@ export function TimelinePicture(props: TimelinePictureProps) {
         }
         range={range}
         onRange={onRange}
+        onRead={onRead}
         label={`${label}: ${inWords(timeline, range)}`}
       />
       <TimelineLegend timeline={timeline} />

@@ -11,6 +11,8 @@ export interface TimelineToolbarProps {
   /** First of the steps that are shown. */
   first: number;
   isFollowing: boolean;
+  /** It is read: the step stays, although there is a newer one. */
+  isWaiting: boolean;
   canFollow: boolean;
   search: TimelineSearch;
   setSearch: (patch: TimelineSearchPatch) => void;
@@ -22,7 +24,19 @@ export interface TimelineToolbarProps {
 const IN = 0.6;
 
 export function TimelineToolbar(props: TimelineToolbarProps) {
-  const { step, newest, first, isFollowing, canFollow, search, setSearch, onStep, onZoom, isWhole } = props;
+  const {
+    step,
+    newest,
+    first,
+    isFollowing,
+    isWaiting,
+    canFollow,
+    search,
+    setSearch,
+    onStep,
+    onZoom,
+    isWhole,
+  } = props;
   const count = search.steps ?? 1;
   return (
     <div className={styles.toolbar}>
@@ -32,7 +46,9 @@ export function TimelineToolbar(props: TimelineToolbarProps) {
           {first === step ? "Step" : "Steps"} {formatRange(first, step)}
         </h2>
         <IconButton icon="right" label="Next step" disabled={step >= newest} onClick={() => onStep(1)} />
-        {isFollowing && <span className={styles.newest}>newest step</span>}
+        {isFollowing && (
+          <span className={styles.newest}>{isWaiting ? "waits while it is read" : "newest step"}</span>
+        )}
         {canFollow && !isFollowing && (
           <Button variant="ghost" onClick={() => setSearch({ step: undefined, ...WHOLE })}>
             Follow the newest

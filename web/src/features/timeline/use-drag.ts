@@ -7,6 +7,10 @@ const DRAG_FROM_PX = 4;
 export function useDrag(range: XRange, onMove: (from: XRange, shift: number) => void) {
   const began = useRef<{ x: number; range: XRange; width: number; isDrag: boolean } | null>(null);
   const [isOn, setIsOn] = useState(false);
+  const end = () => {
+    began.current = null;
+    setIsOn(false);
+  };
   return {
     isOn,
     start: (event: PointerEvent<HTMLElement>) => {
@@ -16,6 +20,11 @@ export function useDrag(range: XRange, onMove: (from: XRange, shift: number) => 
     move: (event: PointerEvent<HTMLElement>): boolean => {
       const from = began.current;
       if (!from) return false;
+      // It was let go where no page hears it.
+      if (event.buttons === 0) {
+        end();
+        return false;
+      }
       const by = event.clientX - from.x;
       if (!from.isDrag && Math.abs(by) < DRAG_FROM_PX) return false;
       if (!from.isDrag) {
@@ -26,9 +35,6 @@ export function useDrag(range: XRange, onMove: (from: XRange, shift: number) => 
       onMove(from.range, (-by / from.width) * (from.range.to - from.range.from));
       return true;
     },
-    end: () => {
-      began.current = null;
-      setIsOn(false);
-    },
+    end,
   };
 }

@@ -3,12 +3,17 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { stepsOptions } from "@/api/steps";
 import { timelineOptions } from "@/api/timeline";
+import { usePaced } from "@/lib/use-paced";
 import { timelineOf } from "./timeline-model";
 import type { TimelineSearch } from "./timeline-search";
-import { usePacedStep } from "./use-paced-step";
 
-export function useShownTimeline(runId: string, search: TimelineSearch, newest: number) {
-  const last = Math.min(newest, usePacedStep(search.step, newest));
+/** Steps may come many times a second; each costs requests, and a picture that changes faster is not read. */
+const PACE_MS = 1000;
+
+/** The chosen step, otherwise the newest; `isHeld`: the one that is there stays. */
+export function useShownTimeline(runId: string, search: TimelineSearch, newest: number, isHeld: boolean) {
+  const followed = usePaced(newest, PACE_MS, isHeld);
+  const last = Math.min(newest, search.step ?? followed);
   const first = Math.max(0, last - (search.steps ?? 1) + 1);
   const { data, error, refetch, isPlaceholderData: isOld } = useQuery(timelineOptions(runId, first, last));
   const { data: rows } = useQuery(stepsOptions(runId, first, last - first + 1));

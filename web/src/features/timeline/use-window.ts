@@ -1,33 +1,61 @@
 /** The window of time in view: moved at once, written to the URL when it rests. */
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useRef } from "react";
 import type { XRange } from "@/components/chart/chart-group";
 import { LEAST_S, windowOf } from "./time-range";
 import type { TimelineSearch, TimelineSearchPatch } from "./timeline-search";
 
 const REST_MS = 300;
 
-export function useWindow(
-  search: TimelineSearch,
-  setSearch: (patch: TimelineSearchPatch) => void,
-  durationS: number,
-) {
-  const [view, setView] = useState<XRange | null>(null);
+/** A window that moves: it is one of the steps that it was taken from. */
+export interface Moved {
+  first: number;
+  last: number;
+  range: XRange;
+}
+
+export interface WindowGiven {
+  search: TimelineSearch;
+  setSearch: (patch: TimelineSearchPatch) => void;
+  /** Null: it rests. */
+  moved: Moved | null;
+  setMoved: (moved: Moved | null) => void;
+}
+
+/** The steps that are shown. */
+interface Shown {
+  first: number;
+  last: number;
+  timeline: { durationS: number };
+}
+
+export function useWindow({ search, setSearch, moved, setMoved }: WindowGiven, shown: Shown) {
+  const { first, last } = shown;
+  const { durationS } = shown.timeline;
   const timer = useRef<ReturnType<typeof setTimeout> | null>(null);
-  const isMoving = view !== null;
-  const range = isMoving ? windowOf(view, durationS) : windowOf(search, durationS);
+  const isMoving = moved !== null && moved.first === first && moved.last === last;
+  const range = windowOf(isMoving ? moved.range : search, durationS);
   useEffect(() => () => stop(timer), []);
+  // Other steps have another length: a window that was on its way means nothing in them.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: whenever other steps are shown
+  useEffect(() => {
+    stop(timer);
+    setMoved(null);
+  }, [first, last]);
   const onRange = (next: XRange | null) => {
     const isTooNarrow = next !== null && next.to - next.from < Math.min(LEAST_S, durationS);
     if (isTooNarrow) return;
     const whole = { from: 0, to: durationS };
-    setView(next ?? whole);
+    setMoved({ first, last, range: next ?? whole });
     stop(timer);
     timer.current = setTimeout(() => {
       const isWhole = next === null || (next.from <= 0 && next.to >= durationS);
       setSearch(
-        isWhole ? { from: undefined, to: undefined } : { from: rounded(next.from), to: rounded(next.to) },
+        isWhole
+          ? { from: undefined, to: undefined }
+          : // A part is one of this step, also when newer ones come.
+            { step: last, from: rounded(next.from), to: rounded(next.to) },
       );
-      setView(null);
+      setMoved(null);
     }, REST_MS);
   };
   return { range, onRange, isWhole: range.from <= 0 && range.to >= durationS };

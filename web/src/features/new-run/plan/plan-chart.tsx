@@ -26,8 +26,10 @@ export function PlanChart({ plan }: { plan: RunPlan }) {
     size.setHistory([seriesOf(plan, (step) => step.global_batch_size)]);
     lr.setHistory([seriesOf(plan, (step) => step.lr)]);
     group.setDomain({ from: 0, to: Math.max(1, plan.steps.length) });
-    setZoom(null);
   }, [plan, group, size, lr]);
+  // A plan of as many steps leaves the reader where they are: it may come while a run is still measured.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the number of steps is what makes it another axis
+  useEffect(() => setZoom(null), [plan.steps.length]);
   useEffect(() => group.setZoom(zoom), [group, zoom]);
   return (
     <section className={styles.chart} aria-labelledby="plan-chart">

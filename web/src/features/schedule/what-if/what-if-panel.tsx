@@ -33,8 +33,11 @@ export interface WhatIfPanelProps {
 const DRAG_MS = 80;
 
 export function WhatIfPanel(props: WhatIfPanelProps) {
-  const { run, record, colour, search, setSearch } = props;
+  const { run, record, colour, search } = props;
   const { schedule, step } = record;
+  // What is asked is asked of this step, also when newer ones come.
+  const setSearch: WhatIfPanelProps["setSearch"] = (patch) =>
+    props.setSearch(search.step === undefined ? { step, ...patch } : patch);
   const scale = useComparedScale(props);
   const controls = useRef<HTMLDivElement>(null);
   useShortcuts({

@@ -1,0 +1,10 @@
+/** The pointer is over it, the keyboard is in it, or what was opened from it is open. */
+const IN_HAND = ":hover, :has(:focus-visible, dialog[open], :popover-open)";
+
+/** Whether a reader is at a part of the page, or has text of it selected: what comes must not take it away. Asked while it is
+ * drawn anew. */
+export function isInHand(part: Element | null): boolean {
+  if (!part) return false;
+  const selection = getSelection();
+  return part.matches(IN_HAND) || (selection?.isCollapsed === false && part.contains(selection.anchorNode));
+}

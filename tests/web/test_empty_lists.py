@@ -47,6 +47,7 @@ def test_when_all_runs_are_archived_they_can_be_shown(server: LiveServer, page: 
     see_runs(page, server)
     run = server.launch(name="put away")
     tell(server, run, "state", outcome="succeeded")
+    expect(row(page, "put away")).to_contain_text("Finished")
     row(page, "put away").get_by_role("button", name="Actions for put away").click()
     page.get_by_role("menuitem", name="Archive run").click()
     expect(page.get_by_role("heading", name="The one run is archived")).to_be_visible()

@@ -1,6 +1,6 @@
 /** Sizes and learning rate of every step that is planned. */
 import { useEffect, useMemo, useState } from "react";
-import type { RunPlan } from "@/api/types";
+import type { PlannedStep, RunPlan } from "@/api/types";
 import { Chart } from "@/components/chart/chart";
 import { ChartGroup, type XRange } from "@/components/chart/chart-group";
 import { BATCH_SIZE } from "@/components/chart/metric-names";
@@ -12,6 +12,8 @@ import styles from "./plan.module.css";
 import { scheduledNear } from "./plan-levels";
 
 const LR = "lr";
+/** Ranks whose counts are told one by one. */
+const MOST_TOLD = 16;
 /** One grid for both axes. */
 const PART = { rows: 5, from: 0, to: 5 };
 const SIZE_AXIS = { fromZero: true, percent: false, integer: true, canBeLog: false, part: PART };
@@ -110,13 +112,21 @@ function Reading({ plan, group }: { plan: RunPlan; group: ChartGroup }) {
         <span>
           {cut.step !== step.step && `as step ${formatInteger(cut.step)}: `}
           {formatInteger(cut.geometry.num_microbatches)}{" "}
-          {cut.geometry.num_microbatches === 1 ? "micro-batch" : "micro-batches"} per rank (
-          {cut.geometry.real_micro_batches.map(formatInteger).slice(0, 16).join(", ")}
-          {cut.geometry.real_micro_batches.length > 16 && ", …"} without dummies), idle{" "}
-          {formatPercent(cut.geometry.predicted_idle_frac)}, bound{" "}
+          {cut.geometry.num_microbatches === 1 ? "micro-batch" : "micro-batches"} per rank
+          {withoutDummies(cut.geometry)}, idle {formatPercent(cut.geometry.predicted_idle_frac)}, bound{" "}
           {formatPercent(cut.geometry.idle_bound_frac)}
         </span>
       )}
     </p>
   );
+}
+
+/** ` (4, 3 without dummies)`, by rank; nothing where every rank has as many. */
+function withoutDummies({
+  num_microbatches,
+  real_micro_batches,
+}: NonNullable<PlannedStep["geometry"]>): string {
+  if (real_micro_batches.every((count) => count === num_microbatches)) return "";
+  const told = real_micro_batches.slice(0, MOST_TOLD).map(formatInteger);
+  return ` (${told.join(", ")}${real_micro_batches.length > MOST_TOLD ? ", …" : ""} without dummies)`;
 }

@@ -1,6 +1,7 @@
 /** The right half of the page: the plan, or why there is none. */
 import type { Run } from "@/api/types";
 import { Banner } from "@/components/banner";
+import { Blank } from "@/components/blank";
 import { Button, Toggle } from "@/components/button";
 import { EmptyState } from "@/components/empty-state";
 import { LoadingBars } from "@/components/loading-bars";
@@ -21,7 +22,10 @@ export interface PlanPartProps {
   setUsesOwnLengths: (isOwn: boolean) => void;
 }
 
-const ROWS = 10;
+/** Figures with their chart, and the panels under them. */
+const MAIN = { rows: 11, rowHeight: 41 };
+const LEVELS = { rows: 3, rowHeight: 32 };
+const CHECKS = { rows: 8, rowHeight: 32 };
 const RETRY_S = 5;
 
 export function PlanPart({
@@ -96,8 +100,18 @@ function Body({ plan, isLoading }: Pick<PlanPartProps, "plan" | "isLoading">) {
     );
   }
   return (
-    <div className={styles.nothing}>
-      <LoadingBars rows={ROWS} onRetry={plan.retry} />
+    <div className={styles.plan}>
+      <div className={styles.nothing}>
+        <LoadingBars {...MAIN} onRetry={plan.retry} />
+      </div>
+      <div className={styles.columns}>
+        <Blank minHeight={0}>
+          <LoadingBars {...LEVELS} hasWords={false} />
+        </Blank>
+        <Blank minHeight={0}>
+          <LoadingBars {...CHECKS} hasWords={false} />
+        </Blank>
+      </div>
     </div>
   );
 }

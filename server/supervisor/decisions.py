@@ -185,12 +185,17 @@ def _decide_queue(runs: Sequence[RunView], max_active_runs: int) -> list[Action]
     queued.sort(key=lambda run: -run.priority)
     busy = [run for run in runs if run.holds_a_slot]
     free = max(0, max_active_runs - len(busy))
-    ahead = [run.name for run in (*busy, *queued[:free])]
+    ahead = [_who_is_ahead(run) for run in (*busy, *queued[:free])]
     reason = f"waits for {', '.join(ahead)} to end; this server runs {max_active_runs} at a time"
     return [
         *(Launch(run_id=run.run_id) for run in queued[:free]),
         *(Wait(run_id=run.run_id, reason=reason) for run in queued[free:]),
     ]
+
+
+def _who_is_ahead(run: RunView) -> str:
+    # Its processes are there: who wants its place has to know that time alone does not free it.
+    return f"{run.name} (paused: it keeps its place)" if run.state is RunState.PAUSED else run.name
 
 
 def _fail(run: RunView, reason: str) -> Fail:

@@ -123,6 +123,14 @@ def test_the_oldest_queued_run_starts_and_the_others_say_what_they_wait_for() ->
     ]
 
 
+def test_who_waits_for_a_paused_run_is_told_that_it_keeps_its_place() -> None:
+    paused = run(RunState.PAUSED, ALIVE, run_id="run_a", name="a")
+    waiting = run(RunState.QUEUED, run_id="run_b", name="b", attempt=0)
+    assert Wait(
+        run_id="run_b", reason="waits for a (paused: it keeps its place) to end; this server runs 1 at a time"
+    ) in decide([paused, waiting], DEADLINES, max_active_runs=1)
+
+
 def test_a_run_of_higher_priority_starts_before_older_ones() -> None:
     queue = [
         run(RunState.QUEUED, run_id=f"run_{name}", name=name, attempt=0, priority=priority)

@@ -150,7 +150,7 @@ def test_a_failure_is_told_with_the_end_of_its_traceback_and_without_what_only_c
     expect(page.get_by_text("Ranks wait for each other")).to_be_visible()
     page.goto(base)
     failure = page.get_by_role("alert")
-    expect(failure).to_contain_text("Run failed at step 82: loss is NaN on rank 1, micro-batch 4")
+    expect(failure).to_contain_text("Run failed after step 81: loss is NaN on rank 1, micro-batch 4")
     failure.get_by_text("Traceback", exact=True).click()
     end = failure.locator("pre")
     expect(end).to_be_visible()

@@ -69,7 +69,7 @@ def test_a_failed_run_goes_on_from_a_checkpoint_of_its_own(server: LiveServer, p
     tell(server, run, "state", outcome="failed", reason="loss is NaN on rank 1\n\nTraceback of it")
     page.goto(f"{server.url}/runs/{run.id}/checkpoints")
     failed = page.get_by_role("alert")
-    expect(failed).to_contain_text("Run failed at step 3: loss is NaN on rank 1")
+    expect(failed).to_contain_text("Run failed after step 2: loss is NaN on rank 1")
     expect(failed.get_by_role("button", name="Retry from 2")).to_be_visible()
     page.get_by_role("region", name="Checkpoints", exact=True).get_by_role("button", name="Retry from 1").click()
     expect(page.get_by_role("region", name="Run", exact=True)).to_contain_text("Queued")

@@ -4,7 +4,7 @@ import styles from "./segmented.module.css";
 export interface SegmentedProps<Value extends string> {
   /** The accessible name of the group. */
   label: string;
-  options: readonly { value: Value; label: string }[];
+  options: readonly { value: Value; label: string; title?: string | undefined }[];
   value: Value;
   onChange: (value: Value) => void;
   /** What was chosen is on its way. */
@@ -21,6 +21,7 @@ export function Segmented<Value extends string>(props: SegmentedProps<Value>) {
           key={option.value}
           type="button"
           className={styles.option}
+          title={option.title}
           aria-pressed={option.value === value}
           onClick={() => onChange(option.value)}
         >

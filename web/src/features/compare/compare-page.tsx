@@ -9,6 +9,7 @@ import { Button, Toggle } from "@/components/button";
 import { ButtonLink } from "@/components/button-link";
 import type { XRange } from "@/components/chart/chart-group";
 import { useZoomKeys } from "@/components/chart/use-zoom-keys";
+import { X_OPTIONS } from "@/components/chart/x-axes";
 import { EmptyState } from "@/components/empty-state";
 import { Key } from "@/components/key";
 import { LoadingBars } from "@/components/loading-bars";
@@ -19,7 +20,7 @@ import { formatCount } from "@/lib/numbers";
 import { usePageTitle } from "@/lib/use-page-title";
 import styles from "./compare.module.css";
 import { ComparePanel } from "./compare-panel";
-import { type CompareSearch, type CompareSearchPatch, DEFAULT_METRICS, X_AXES } from "./compare-search";
+import { type CompareSearch, type CompareSearchPatch, DEFAULT_METRICS } from "./compare-search";
 import { RunsPanel } from "./runs-panel";
 import { Tables } from "./tables";
 import { useCompared } from "./use-compared";
@@ -30,7 +31,6 @@ export interface ComparePageProps {
   setSearch: (patch: CompareSearchPatch) => void;
 }
 
-const X_OPTIONS = X_AXES.map((value) => ({ value, label: value[0]?.toUpperCase() + value.slice(1) }));
 const LOADING_ROWS = 10;
 /** About as high as the charts and the list of runs. */
 const BLANK_PX = 380;

@@ -1,11 +1,13 @@
 /** What of the comparison lives in the URL. */
-export const X_AXES = ["step", "samples", "tokens", "time", "relative"] as const;
+import type { XAxis } from "@/api/types";
+import { X_AXES } from "@/components/chart/x-axes";
+
 export const MOST_RUNS = 20;
 export const DEFAULT_METRICS = ["reward/mean", "global_batch_size", "train/loss", "measured_idle_frac"];
 
 export interface CompareSearch {
   runs?: string[];
-  x?: (typeof X_AXES)[number];
+  x?: XAxis;
   log?: boolean;
   bands?: boolean;
   smooth?: number;

@@ -78,7 +78,7 @@ function Both({ first, second, onSwap }: { first: Side; second: Side; onSwap: ()
         </h2>
         <span className={styles.note}>
           {diff
-            ? `${formatPercent(diff.sharedFrac)} shared, compared by ${diff.byLine ? "line" : "word"}`
+            ? `${formatPercent(diff.sharedFrac)} shared, compared by ${diff.comparedBy}`
             : "too long and too different to compare"}
         </span>
         <Button variant="ghost" onClick={onSwap}>

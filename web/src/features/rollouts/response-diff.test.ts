@@ -11,6 +11,14 @@ test("both texts stay whole, and what differs is told", () => {
   expect(diff?.sharedFrac).toBeGreaterThan(0.6);
 });
 
+test("answers of one word are compared by character", () => {
+  const diff = diffResponses("msileelp", "msileep");
+  expect(diff?.comparedBy).toBe("character");
+  expect(diff?.first.filter(({ isShared }) => !isShared).map(({ text }) => text)).toEqual(["l"]);
+  expect(diff?.sharedFrac).toBeGreaterThan(0.9);
+  expect(diffResponses("one word", "two")?.comparedBy).toBe("word");
+});
+
 test("equal and empty texts share all", () => {
   expect(diffResponses("", "")?.sharedFrac).toBe(1);
   expect(diffResponses("same", "same")?.sharedFrac).toBe(1);

@@ -31,7 +31,8 @@ export function RunBanner({ run }: { run: Run }) {
 
 function FailedBanner({ run }: { run: Run }) {
   const { said: cause, output } = failureText(run.reason ?? "");
-  const where = run.num_steps > 0 ? `at step ${formatInteger(run.num_steps)}` : "before its first step";
+  const where =
+    run.num_steps > 0 ? `after step ${formatInteger(run.num_steps - 1)}` : "before its first step";
   return (
     <Banner
       kind="error"
@@ -62,7 +63,7 @@ function WorstAdvisory({ runId }: { runId: string }) {
   const { step } = worst.target;
   return (
     <span className={styles.advisory} dir="auto">
-      {worst.title}. {worst.evidence}{" "}
+      Noticed before, perhaps unrelated: {worst.title}. {worst.evidence}{" "}
       <Link to="/runs/$runId/timeline" params={{ runId }} search={step == null ? {} : { step }}>
         {step == null ? "All advisories" : `Advisories, at step ${formatInteger(step)}`}
       </Link>

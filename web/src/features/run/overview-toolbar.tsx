@@ -3,13 +3,12 @@ import { type ReactNode, type Ref, useEffect, useRef } from "react";
 import { Button, Toggle } from "@/components/button";
 import type { MetricTrack } from "@/components/chart/metric-track";
 import { type RunCharts, useIsAxisComing } from "@/components/chart/use-run-charts";
+import { X_OPTIONS } from "@/components/chart/x-axes";
 import { FilterField } from "@/components/filter-field";
 import { Segmented } from "@/components/segmented";
 import { formatRange } from "@/lib/numbers";
 import styles from "./overview-toolbar.module.css";
-import { type RunSearch, type RunSearchPatch, X_AXES } from "./run-search";
-
-const X_OPTIONS = X_AXES.map((value) => ({ value, label: value[0]?.toUpperCase() + value.slice(1) }));
+import type { RunSearch, RunSearchPatch } from "./run-search";
 
 export interface OverviewToolbarProps {
   search: RunSearch;

@@ -1,8 +1,9 @@
 /** What of the overview's view lives in the URL. Parsed by the router; unknown or bad values fall away. */
-export const X_AXES = ["step", "samples", "tokens", "time", "relative"] as const;
+import type { XAxis } from "@/api/types";
+import { X_AXES } from "@/components/chart/x-axes";
 
 export interface RunSearch {
-  x?: (typeof X_AXES)[number];
+  x?: XAxis;
   log?: boolean;
   /** False: without bands of min to max. */
   bands?: boolean;

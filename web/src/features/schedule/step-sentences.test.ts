@@ -43,7 +43,8 @@ test("equal work that took unequal time is not laid to the schedule, nor to a sa
     "Not the schedule: rank 0 took 763\u00a0ms and rank 1 took 78\u00a0ms for the same work (770 and 770 tokens).",
   );
   expect(same?.detail).toBe(
-    "The machine may have been busy, or the first step of a shape warmed up: the record does not tell which. " +
+    "No sample is the cause: the machine may have been busy (System tells its load), " +
+      "or the first step of a shape warmed up. " +
       "The ranks wait 44.9% of this step, 44.9 points above its bound; the plan waits 0.0%.",
   );
   const near = findingOf(schedule([[[771]], [[769]]], { token_cap: null, measured_s }), idle);

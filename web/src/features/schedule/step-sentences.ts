@@ -132,7 +132,7 @@ function unequalRanks(schedule: Schedule, step: StepFigures): Finding | null {
   const tokens = `${formatInteger(slow.tokens)} and ${formatInteger(fast.tokens)} tokens`;
   return {
     head: `Not the schedule: ${took(slow)} and ${took(fast)} for ${work} (${tokens}).`,
-    detail: `The machine may have been busy, or the first step of a shape warmed up: the record does not tell which. ${waitOf(idle)}; the plan waits ${formatPercent(idle.predicted)}.`,
+    detail: `No sample is the cause: the machine may have been busy (System tells its load), or the first step of a shape warmed up. ${waitOf(idle)}; the plan waits ${formatPercent(idle.predicted)}.`,
   };
 }
 

@@ -1,5 +1,5 @@
 /** What can be asked of a step that ran: its settings, the choices around them, and what differs. Pure. */
-import type { Geometry, Schedule } from "@/api/types";
+import type { Geometry, Schedule, WhatIf } from "@/api/types";
 import { formatCount, formatInteger } from "@/lib/numbers";
 import type { WhatIfSearch } from "../schedule-search";
 
@@ -82,6 +82,16 @@ export function ranksText(ran: Geometry, asked: Geometry, tp: number): string {
     : `${formatInteger(after)} instead of ${formatInteger(before)}`;
 }
 
+/** Waits beyond the plan's that say more of the machine than of the schedule. */
+const DISTURBED = 0.05;
+
+/** What to think of the seconds of an estimate that is scaled by a step of unequal ranks; empty where they were equal. */
+export function scaleText({ ran_measured: measured, ran_figures: ran }: WhatIf): string {
+  return measured && measured.idle_frac - ran.predicted_idle_frac > DISTURBED
+    ? "Ranks took unequal times for like work in this step, and all seconds are scaled by it: trust the ratio, not the seconds."
+    : "";
+}
+
 /** What an estimate under another layout takes for granted, in a sentence. */
 export function assumptionText(ran: Geometry, asked: Geometry, tp: number): string {
   const more = numRanks(asked, tp) - numRanks(ran, tp);
@@ -90,6 +100,6 @@ export function assumptionText(ran: Geometry, asked: Geometry, tp: number): stri
   return `${layoutText(asked)} assumes ${devices}, equal to those that ran; communication is not counted.`;
 }
 
-function numRanks({ dp, cp, pp }: Geometry, tp: number): number {
+export function numRanks({ dp, cp, pp }: Geometry, tp: number): number {
   return dp * cp * pp * tp;
 }

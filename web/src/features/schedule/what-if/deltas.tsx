@@ -2,6 +2,7 @@
 import type { WhatIf } from "@/api/types";
 import { formatDuration } from "@/lib/durations";
 import { formatDelta, formatInteger, formatPercent } from "@/lib/numbers";
+import { numRanks } from "./choices";
 import styles from "./what-if.module.css";
 
 interface Delta {
@@ -16,10 +17,13 @@ interface Delta {
 /** Below this the change of time is rounding. */
 const SEEN = 0.0005;
 
-export function deltasOf(answer: WhatIf): Delta[] {
+/** `tp`: of both, because it cannot be asked. */
+export function deltasOf(answer: WhatIf, tp: number): Delta[] {
   const { asked_figures: asked, ran_figures: ran, ran_measured: measured, change, ...both } = answer;
   const time = (seconds: number | null, cost: number) =>
     seconds === null ? formatInteger(Math.round(cost)) : formatDuration(seconds);
+  const onAll = ({ predicted_s, makespan }: WhatIf["ran_figures"], devices: number) =>
+    time(predicted_s === null ? null : predicted_s * devices, makespan * devices);
   const perRank = (tokens: number, cp: number) => formatInteger(Math.ceil(tokens / cp));
   return [
     {
@@ -33,6 +37,11 @@ export function deltasOf(answer: WhatIf): Delta[] {
         },
       }),
       ...(measured && { measured: formatDuration(measured.makespan_s) }),
+    },
+    {
+      label: "Step × devices, estimated",
+      is: onAll(asked, numRanks(both.asked, tp)),
+      was: onAll(ran, numRanks(both.ran, tp)),
     },
     {
       ...count("Idle, estimated", asked.predicted_idle_frac, ran.predicted_idle_frac, formatPercent),
@@ -66,8 +75,8 @@ export function deltaSentence(deltas: readonly Delta[]): string {
 }
 
 /** Without an answer the places stay. */
-export function Deltas({ answer }: { answer: WhatIf | undefined }) {
-  const deltas = answer ? deltasOf(answer) : null;
+export function Deltas({ answer, tp }: { answer: WhatIf | undefined; tp: number }) {
+  const deltas = answer ? deltasOf(answer, tp) : null;
   return (
     <dl className={styles.deltas}>
       {(deltas ?? LABELS.map((label) => ({ label, is: "–", was: null }))).map((delta) => (
@@ -90,6 +99,7 @@ export function Deltas({ answer }: { answer: WhatIf | undefined }) {
 
 const LABELS = [
   "Step, estimated",
+  "Step × devices, estimated",
   "Idle, estimated",
   "Lower bound",
   "Micro-batches per rank",

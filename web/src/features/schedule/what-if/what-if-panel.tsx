@@ -12,7 +12,7 @@ import { useShortcuts } from "@/lib/shortcuts";
 import { useDebounced } from "@/lib/use-debounced";
 import { type ColouredStep, type ColourScale, colourScale } from "../cell-colours";
 import type { Colour, ScheduleSearch, ScheduleSearchPatch } from "../schedule-search";
-import { assumptionText, changesOf, geometryOf, geometryText } from "./choices";
+import { assumptionText, changesOf, geometryOf, geometryText, scaleText } from "./choices";
 import { Controls } from "./controls";
 import { Deltas, deltaSentence, deltasOf } from "./deltas";
 import { lanesOfBoth } from "./lanes";
@@ -74,10 +74,14 @@ export function WhatIfPanel(props: WhatIfPanelProps) {
         <Sides schedule={schedule} scale={scale} answer={shown} ran={ran} />
       </div>
       {answer.error && isAsked && <Banner kind="error">{problemSentence(answer.error)}</Banner>}
-      <Deltas answer={shown} />
-      {shown && <p className={styles.assumes}>{assumptionText(ran, shown.asked, tp)}</p>}
+      <Deltas answer={shown} tp={tp} />
+      {shown && (
+        <p className={styles.assumes}>
+          {assumptionText(ran, shown.asked, tp)} {scaleText(shown)}
+        </p>
+      )}
       <p className="sr-only" role="status">
-        {shown && deltaSentence(deltasOf(shown))}
+        {shown && deltaSentence(deltasOf(shown, tp))}
       </p>
     </section>
   );

@@ -10,6 +10,7 @@ import {
   geometryText,
   nearestStop,
   ranksText,
+  scaleText,
 } from "./choices";
 import { deltaSentence, deltasOf } from "./deltas";
 import { lanesOfBoth } from "./lanes";
@@ -99,7 +100,7 @@ test("without an answer what ran stands alone", () => {
 });
 
 test("only time is told as better or worse", () => {
-  const deltas = deltasOf(answer());
+  const deltas = deltasOf(answer(), 1);
   expect(deltas[0]).toEqual({
     label: "Step, estimated",
     is: "120\u00a0ms",
@@ -112,10 +113,24 @@ test("only time is told as better or worse", () => {
 });
 
 test("what was measured stands beside estimates of time, and nothing where nothing was", () => {
-  expect(deltaSentence(deltasOf(answer()))).toMatch(
-    /^Step, estimated 120\u00a0ms from 80\u00a0ms, \+50.0%, measured 110\u00a0ms; Idle, estimated .*, measured 45.0%; Lower/,
+  expect(deltaSentence(deltasOf(answer(), 1))).toMatch(
+    /^Step, estimated 120\u00a0ms from 80\u00a0ms, \+50.0%, measured 110\u00a0ms; Step × devices, .*; Idle, estimated .*, measured 45.0%; Lower/,
   );
-  expect(deltaSentence(deltasOf(answer({ ran_measured: null })))).not.toContain("measured");
+  expect(deltaSentence(deltasOf(answer({ ran_measured: null }), 1))).not.toContain("measured");
+});
+
+test("more devices cost what they are: time times their number", () => {
+  const devices = (tp: number) => {
+    const found = deltasOf(answer({ asked: { ...RAN, dp: 4 } }), tp)[1];
+    return [found?.label, found?.is, found?.was];
+  };
+  expect(devices(1)).toEqual(["Step × devices, estimated", "480\u00a0ms", "160\u00a0ms"]);
+  expect(devices(2)).toEqual(["Step × devices, estimated", "960\u00a0ms", "320\u00a0ms"]);
+});
+
+test("seconds that are scaled by a disturbed step are not to be trusted", () => {
+  expect(scaleText(answer())).toContain("trust the ratio");
+  expect(scaleText(answer({ ran_measured: null }))).toBe("");
 });
 
 test("ranks of both layouts", () => {

@@ -2,12 +2,34 @@
 import type { Run } from "@/api/types";
 import { DataTable } from "@/components/data-table";
 import { Panel } from "@/components/panel";
-import { MISSING } from "@/lib/numbers";
-import { changesBetween, valueText } from "@/lib/spec-diff";
+import { formatCount, MISSING } from "@/lib/numbers";
+import { changesBetween, type SpecChange, valueText } from "@/lib/spec-diff";
 import styles from "./new-run-page.module.css";
 import { readSpec } from "./spec-text";
 
+/** A longer one is read in the table. */
+const LONGEST_CHANGE = 60;
 const COLUMNS = [{ label: "Field" }, { label: "was" }, { label: "is" }];
+
+/** Beside what launches it: the table may be far below. */
+export function ChangesInWords({ parent, text }: { parent: Run; text: string }) {
+  const { spec } = readSpec(text);
+  if (spec === undefined) return null;
+  // Every run has a name of its own.
+  const changes = changesBetween(parent.spec, spec).filter(({ path }) => path !== "name");
+  const [first] = changes;
+  const only = changes.length === 1 && first ? changeText(first) : "";
+  const told = only !== "" && only.length <= LONGEST_CHANGE ? only : formatCount(changes.length, "change");
+  return (
+    <span className={styles.changed}>
+      {changes.length === 0 ? "Nothing changed" : told} against <bdi>{parent.name}</bdi>
+    </span>
+  );
+}
+
+function changeText({ path, was, is }: SpecChange): string {
+  return `${path} ${valueText(was) || MISSING} → ${valueText(is) || MISSING}`;
+}
 
 export function Changes({ parent, text }: { parent: Run; text: string }) {
   const { spec } = readSpec(text);

@@ -16,7 +16,7 @@ import { EXAMPLES } from "@/lib/examples";
 import { formatCount } from "@/lib/numbers";
 import { usePageTitle } from "@/lib/use-page-title";
 import { BATCH_TYPES, batchTypeOf, withBatchType } from "./batch-block";
-import { Changes } from "./changes";
+import { Changes, ChangesInWords } from "./changes";
 import { SpecEditor } from "./editor/spec-editor";
 import { useKeptFrac } from "./kept-frac";
 import styles from "./new-run-page.module.css";
@@ -62,6 +62,7 @@ export function NewRunPage({ example, from, changes }: NewRunPageProps) {
       actions={
         <>
           {why && <span className={styles.why}>{why}</span>}
+          {!why && parent && <ChangesInWords parent={parent} text={text} />}
           <Button
             variant="primary"
             className={styles.launch}

@@ -235,7 +235,24 @@ def test_the_right_button_selects_nothing(shown: Shown, page: Page) -> None:
     select(page, plot, 0.2, 0.6, button="right")
     page.mouse.up(button="right")
     page.mouse.move(*plot.at(0.8))
-    assert page.locator(".u-select").first.evaluate("box => box.clientWidth") == 0
+    assert _selected_px(page) == 0
+
+
+def test_a_window_that_loses_the_focus_gives_up_what_was_being_selected(shown: Shown, page: Page) -> None:
+    page.goto(shown.overview)
+    plot = place(page)
+    select(page, plot, 0.2, 0.6)
+    assert _selected_px(page) > 0
+    page.evaluate("dispatchEvent(new Event('blur'))")
+    page.wait_for_function("() => document.querySelector('.u-select')?.clientWidth === 0")
+    page.mouse.move(*plot.at(0.8))
+    assert _selected_px(page) == 0
+    page.mouse.up()
+    assert shown_range(page) is None
+
+
+def _selected_px(page: Page) -> float:
+    return float(page.locator(".u-select").first.evaluate("box => box.clientWidth"))
 
 
 @pytest.mark.parametrize("address", ["overview", "compare"])

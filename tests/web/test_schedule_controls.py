@@ -304,12 +304,18 @@ def deltas(answer: Any) -> list[str]:
     return [
         f"{_milliseconds(asked['predicted_s'])} from {_milliseconds(ran['predicted_s'])} {sign}{_percent(change)} "
         f"measured: {_milliseconds(measured['makespan_s'])}",
+        f"{_milliseconds(_on_all(asked, answer['asked']))} from {_milliseconds(_on_all(ran, answer['ran']))}",
         f"{_percent(asked['predicted_idle_frac'])} from {_percent(ran['predicted_idle_frac'])} "
         f"measured: {_percent(measured['idle_frac'])}",
         f"{_percent(asked['idle_bound_frac'])} from {_percent(ran['idle_bound_frac'])}",
         *counts,
         f"{largest[0]} from {largest[1]}",
     ]
+
+
+def _on_all(figures: dict[str, Any], layout: dict[str, Any]) -> float:
+    """Seconds of all devices together."""
+    return float(figures["predicted_s"]) * int(layout["dp"]) * int(layout["cp"]) * int(layout["pp"])
 
 
 def test_the_step_that_is_read_or_asked_about_stays_while_newer_ones_come(shown: Shown, page: Page) -> None:
@@ -351,7 +357,7 @@ def test_each_setting_changes_what_is_predicted_as_the_api_says(shown: Shown, pa
     show(page, shown, OVER)
     panel = page.get_by_role("region", name="What if")
     values = panel.get_by_role("definition")
-    expect(values).to_have_text(["–"] * 7)
+    expect(values).to_have_text(["–"] * 8)
     group = panel.get_by_role("group", name=control, exact=True)
     ran = group.get_by_role("button", pressed=True)
     was = ran.inner_text()
@@ -360,7 +366,7 @@ def test_each_setting_changes_what_is_predicted_as_the_api_says(shown: Shown, pa
     expect(panel.get_by_role("img", name=f"What if, estimated: {geometry}", exact=True)).to_be_visible()
     expect(panel.get_by_role("img", name="As it ran, estimated: dp 2, cp 1, cap 64", exact=True)).to_be_visible()
     group.get_by_role("button", name=was, exact=True).click()
-    expect(values).to_have_text(["–"] * 7)
+    expect(values).to_have_text(["–"] * 8)
 
 
 def test_a_layout_that_cannot_be_is_refused_with_the_reason_and_what_to_change(
@@ -373,7 +379,7 @@ def test_a_layout_that_cannot_be_is_refused_with_the_reason_and_what_to_change(
     why = "vpp=2 cuts the stages of a pipeline, but pp=1; raise pp to 2 or more, or ask for vpp=1"
     assert why in shown.ask(STAGED, pp=1)["detail"]
     expect(panel.get_by_role("alert")).to_contain_text(why)
-    expect(panel.get_by_role("definition")).to_have_text(["–"] * 7)
+    expect(panel.get_by_role("definition")).to_have_text(["–"] * 8)
     stages.get_by_role("button", name="4", exact=True).click()
     expect(panel.get_by_role("alert")).to_have_count(0)
     expect(panel.get_by_role("definition")).to_have_text(

@@ -72,8 +72,7 @@ export class Plot implements GroupMember {
     this.events = events;
     this.watchTracks();
     group.add(this);
-    // The button may be let go where no page hears it.
-    window.addEventListener("blur", () => this.letGo(), { signal: this.ended.signal });
+    window.addEventListener("blur", () => this.giveUpSelecting(), { signal: this.ended.signal });
   }
 
   /** A chart on which a range is being selected stands still: points that come would move what is under the hand. */
@@ -329,6 +328,11 @@ export class Plot implements GroupMember {
     this.selecting = this.group.settledXKind;
     select(event);
     return null;
+  }
+
+  /** The button may be let go where no page hears it: uPlot would go on selecting, and a new one does not. */
+  private giveUpSelecting(): void {
+    if (this.selecting !== null) this.rebuild();
   }
 
   private letGo(): void {

@@ -11,7 +11,7 @@ import { readSpec } from "./spec-text";
 const LONGEST_CHANGE = 60;
 const COLUMNS = [{ label: "Field" }, { label: "was" }, { label: "is" }];
 
-/** Beside what launches it: the table may be far below. */
+/** Beside what launches it: the table may be far below. The run that it was begun with is named at the head's left. */
 export function ChangesInWords({ parent, text }: { parent: Run; text: string }) {
   const { spec } = readSpec(text);
   if (spec === undefined) return null;
@@ -21,8 +21,8 @@ export function ChangesInWords({ parent, text }: { parent: Run; text: string }) 
   const only = changes.length === 1 && first ? changeText(first) : "";
   const told = only !== "" && only.length <= LONGEST_CHANGE ? only : formatCount(changes.length, "change");
   return (
-    <span className={styles.changed}>
-      {changes.length === 0 ? "Nothing changed" : told} against <bdi>{parent.name}</bdi>
+    <span className={styles.changed} dir="auto">
+      {changes.length === 0 ? "Nothing changed yet" : told}
     </span>
   );
 }

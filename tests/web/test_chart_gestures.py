@@ -233,9 +233,11 @@ def test_the_right_button_selects_nothing(shown: Shown, page: Page) -> None:
     page.goto(shown.overview)
     plot = place(page)
     select(page, plot, 0.2, 0.6, button="right")
+    assert _selected_px(page) == 0
     page.mouse.up(button="right")
     page.mouse.move(*plot.at(0.8))
     assert _selected_px(page) == 0
+    assert shown_range(page) is None
 
 
 def test_a_window_that_loses_the_focus_gives_up_what_was_being_selected(shown: Shown, page: Page) -> None:

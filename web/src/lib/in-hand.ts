@@ -4,7 +4,11 @@ const IN_HAND = ":hover, :has(:focus-visible, dialog[open], :popover-open)";
 /** Whether a reader is at a part of the page, or has text of it selected: what comes must not take it away. Asked while it is
  * drawn anew. */
 export function isInHand(part: Element | null): boolean {
-  if (!part) return false;
+  return part !== null && (part.matches(IN_HAND) || isSelectedIn(part));
+}
+
+/** Whether text of a part of the page is selected. */
+export function isSelectedIn(part: Element | null): boolean {
   const selection = getSelection();
-  return part.matches(IN_HAND) || (selection?.isCollapsed === false && part.contains(selection.anchorNode));
+  return selection?.isCollapsed === false && part?.contains(selection.anchorNode) === true;
 }

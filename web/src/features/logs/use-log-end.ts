@@ -1,5 +1,6 @@
 /** Whether the reader is at the end of the log, and what came since it was left. */
 import { type RefObject, useEffect, useState } from "react";
+import { isSelectedIn } from "@/lib/in-hand";
 import { countAfter } from "./log-reader";
 import type { LogWindow } from "./log-window";
 
@@ -10,18 +11,11 @@ export const AT_END_PX = 30;
 export function useIsSelected(scroller: RefObject<HTMLElement | null>): boolean {
   const [isSelected, setIsSelected] = useState(false);
   useEffect(() => {
-    const look = () => {
-      const selection = getSelection();
-      setIsSelected(selection?.isCollapsed === false && holds(scroller.current, selection.anchorNode));
-    };
+    const look = () => setIsSelected(isSelectedIn(scroller.current));
     document.addEventListener("selectionchange", look);
     return () => document.removeEventListener("selectionchange", look);
   }, [scroller]);
   return isSelected;
-}
-
-function holds(element: HTMLElement | null, node: Node | null): boolean {
-  return element?.contains(node) === true;
 }
 
 /** Lines that came since the reader left the end; whoever selects text has left it. */

@@ -39,7 +39,8 @@ function idleFigures(step: StepFigures): IdleFigures | null {
   return measured === null || predicted === null || bound === null ? null : { measured, predicted, bound };
 }
 
-const IDLE_POINTS = 0.05;
+/** Less than this of idle time is not worth a word. */
+export const IDLE_POINTS = 0.05;
 /** Below this a rank that took longer explains nothing. */
 const SLOWER = 1.01;
 const DUMMY_SHARE = 0.1;

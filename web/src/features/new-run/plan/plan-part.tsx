@@ -42,7 +42,9 @@ export function PlanPart({
         <div className={styles.lengths}>
           {keptFrac === null ? "Lengths" : "Lengths and share that is kept"}
           <Toggle isOn={!usesOwnLengths} onClick={() => setUsesOwnLengths(false)}>
-            measured by <bdi>{parent.name}</bdi>
+            <span>
+              measured by <bdi>{parent.name}</bdi>
+            </span>
           </Toggle>
           <Toggle isOn={usesOwnLengths} onClick={() => setUsesOwnLengths(true)}>
             assumed

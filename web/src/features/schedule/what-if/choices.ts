@@ -2,6 +2,7 @@
 import type { Geometry, Schedule, WhatIf } from "@/api/types";
 import { formatCount, formatInteger } from "@/lib/numbers";
 import type { WhatIfSearch } from "../schedule-search";
+import { IDLE_POINTS } from "../step-sentences";
 
 /** As the API counts them: the cap is that of one context-parallel rank. */
 export function geometryOf(schedule: Schedule): Geometry {
@@ -82,13 +83,10 @@ export function ranksText(ran: Geometry, asked: Geometry, tp: number): string {
     : `${formatInteger(after)} instead of ${formatInteger(before)}`;
 }
 
-/** Waits beyond the plan's that say more of the machine than of the schedule. */
-const DISTURBED = 0.05;
-
-/** What to think of the seconds of an estimate that is scaled by a step of unequal ranks; empty where they were equal. */
+/** What to think of seconds that are scaled by a step whose ranks waited longer than planned; empty where they did not. */
 export function scaleText({ ran_measured: measured, ran_figures: ran }: WhatIf): string {
-  return measured && measured.idle_frac - ran.predicted_idle_frac > DISTURBED
-    ? "Ranks took unequal times for like work in this step, and all seconds are scaled by it: trust the ratio, not the seconds."
+  return measured && measured.idle_frac - ran.predicted_idle_frac > IDLE_POINTS
+    ? "In this step ranks waited longer than planned, and all seconds are scaled by it: trust the ratio, not the seconds."
     : "";
 }
 
